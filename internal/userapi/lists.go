@@ -165,6 +165,36 @@ type StackSet struct {
 	Deleted bool `json:"deleted"`
 }
 
+// A VariableSet is a row of the list of VariableSets.
+type VariableSet struct {
+	Object
+	// The label selector of the Stacks, such as env=prod. Empty if it selects all Stacks of the namespace.
+	Selector string `json:"selector"`
+	// The names of the variables.
+	Variables []string `json:"variables,omitempty"`
+	// The names of the environment variables.
+	Env []string `json:"env,omitempty"`
+	// Whether the VariableSet is being deleted. Its values apply until it is gone.
+	Deleted bool `json:"deleted"`
+}
+
+// A StackGrant is a row of the list of StackGrants.
+type StackGrant struct {
+	Object
+	// Who can use the Stacks.
+	From []GrantFrom `json:"from"`
+	// The names of the Stacks. Absent for all Stacks of the namespace.
+	Stacks []string `json:"stacks,omitempty"`
+}
+
+// A GrantFrom is the objects of a kind in a namespace.
+type GrantFrom struct {
+	// The kind of the objects.
+	Kind string `json:"kind"`
+	// The namespace of the objects.
+	Namespace string `json:"namespace"`
+}
+
 // A Run is a row of the list of Runs.
 type Run struct {
 	Object

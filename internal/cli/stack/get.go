@@ -59,6 +59,7 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 			cairn get stacks -l team=data -o name
 			cairn get stacks --stackset platform
 			cairn get stacksets
+			cairn get variablesets -o wide
 			cairn get resources -A --type aws_s3_bucket`),
 		ValidArgsFunction: s.Complete(completeGet),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1185,6 +1185,214 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/stackgrants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The stackgrants of a namespace. Needs list on stackgrants. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfStackGrant"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stackgrants/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the stackgrants, with the whole object. Needs get on stackgrants. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfStackGrant"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stackgrants/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a StackGrant that the roles of the caller allow, in any phase. Needs get on stackgrants. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/stackgrants/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a StackGrant, the newest first. Needs get on stackgrants. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/stacks": {
         parameters: {
             query?: never;
@@ -2667,6 +2875,214 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/variablesets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The variablesets of a namespace. Needs list on variablesets. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfVariableSet"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/variablesets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the variablesets, with the whole object. Needs get on variablesets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfVariableSet"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/variablesets/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a VariableSet that the roles of the caller allow, in any phase. Needs get on variablesets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/variablesets/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a VariableSet, the newest first. Needs get on variablesets. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -3119,6 +3535,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stackgrants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The stackgrants of all namespaces in which the caller can list them. Needs list on stackgrants. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfStackGrant"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stacks": {
         parameters: {
             query?: never;
@@ -3341,6 +3819,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/variablesets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The variablesets of all namespaces in which the caller can list them. Needs list on variablesets. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfVariableSet"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3501,6 +4041,14 @@ export interface components {
             row: components["schemas"]["Stack"];
         };
         /** @description A Detail is an object with its row. */
+        DetailOfStackGrant: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["StackGrant"];
+        };
+        /** @description A Detail is an object with its row. */
         DetailOfStackSet: {
             /** @description The object as in Kubernetes, without managed fields. */
             object?: {
@@ -3515,6 +4063,14 @@ export interface components {
                 [key: string]: unknown;
             };
             row: components["schemas"]["State"];
+        };
+        /** @description A Detail is an object with its row. */
+        DetailOfVariableSet: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["VariableSet"];
         };
         /** @description Event is an event of an object. */
         Event: {
@@ -3566,6 +4122,13 @@ export interface components {
             count: number;
             /** @description The value. Of labels, it is key=value. */
             value: string;
+        };
+        /** @description A GrantFrom is the objects of a kind in a namespace. */
+        GrantFrom: {
+            /** @description The kind of the objects. */
+            kind: string;
+            /** @description The namespace of the objects. */
+            namespace: string;
         };
         /** @description A Group is the rows that have the same value of a field. */
         Group: {
@@ -3741,6 +4304,22 @@ export interface components {
             total: number;
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfStackGrant: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["StackGrant"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfStackSet: {
             /** @description The values of the fields that the parameter `facet` requests. */
             facets?: components["schemas"]["Facet"][];
@@ -3764,6 +4343,22 @@ export interface components {
             groups?: components["schemas"]["Group"][];
             /** @description The rows of this page. */
             items?: components["schemas"]["State"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfVariableSet: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["VariableSet"][];
             /** @description The value of the parameter `after` for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -4137,6 +4732,24 @@ export interface components {
             /** @description The names of the Stacks that this one depends on, as namespace/name for those of other namespaces. */
             uses?: string[];
         };
+        /** @description A StackGrant is a row of the list of StackGrants. */
+        StackGrant: {
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Who can use the Stacks. */
+            from?: components["schemas"]["GrantFrom"][];
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /** @description The names of the Stacks. Absent for all Stacks of the namespace. */
+            stacks?: string[];
+            /** @description The UID of the object. */
+            uid: string;
+        };
         /** @description A StackSet is a row of the list of StackSets. */
         StackSet: {
             /**
@@ -4301,6 +4914,28 @@ export interface components {
             stack: string;
             /** @description The name of the variable that has the value of the output. Absent with Terragrunt. */
             variable?: string;
+        };
+        /** @description A VariableSet is a row of the list of VariableSets. */
+        VariableSet: {
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Whether the VariableSet is being deleted. Its values apply until it is gone. */
+            deleted: boolean;
+            /** @description The names of the environment variables. */
+            env?: string[];
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /** @description The label selector of the Stacks, such as env=prod. Empty if it selects all Stacks of the namespace. */
+            selector: string;
+            /** @description The UID of the object. */
+            uid: string;
+            /** @description The names of the variables. */
+            variables?: string[];
         };
         /** @description View is the content of a plan. */
         View: {
