@@ -264,6 +264,17 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         </Link>
       ),
     ],
+    [
+      'Values',
+      status?.variableSets?.map(({ name, variables = [], env = [] }) => (
+        <div key={name} className="break-words">
+          of VariableSet {name}
+          {variables.length + env.length > 0 && (
+            <span className="text-muted">: {safe([...variables, ...env].join(', '))}</span>
+          )}
+        </div>
+      )),
+    ],
     ['Engine', `${row.engine}${spec.engine.version ? ` ${spec.engine.version}` : ''}`],
     [
       'Auto-apply',

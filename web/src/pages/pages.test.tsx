@@ -160,6 +160,13 @@ describe('a Stack', () => {
       expect(screen.queryByRole('button', { name })).toBeNull()
   })
 
+  test('names its VariableSets and the values that come from them', async () => {
+    const variableSets = [{ name: 'all' }, { name: 'prod', variables: ['region', 'zone'], env: ['TOKEN'] }]
+    showApp('/stacks/shop/web', { [at]: stack({}, { status: { variableSets } }) })
+    expect(await screen.findByText(/of VariableSet prod/)).toHaveTextContent('of VariableSet prod: region, zone, TOKEN')
+    expect(screen.getByText('of VariableSet all')).toBeInTheDocument()
+  })
+
   test('is destroyed only after its name is typed', async () => {
     const { asked } = showApp('/stacks/shop/web', {
       [at]: stack(),
