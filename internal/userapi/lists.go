@@ -178,6 +178,19 @@ type VariableSet struct {
 	Deleted bool `json:"deleted"`
 }
 
+// A StackPolicy is a row of the list of StackPolicies.
+type StackPolicy struct {
+	Object
+	// The label selector of the Stacks, such as env=prod. Empty if it selects all Stacks of the namespace.
+	Selector string `json:"selector"`
+	// The number of windows.
+	Windows int `json:"windows"`
+	// The names of the ConfigMaps with policies.
+	Policies []string `json:"policies,omitempty"`
+	// Whether the StackPolicy is being deleted. It applies until it is gone.
+	Deleted bool `json:"deleted"`
+}
+
 // A StackGrant is a row of the list of StackGrants.
 type StackGrant struct {
 	Object

@@ -52,6 +52,37 @@ func TestVariableSets(t *testing.T) {
 	}
 }
 
+func TestStackPolicies(t *testing.T) {
+	prod := &v1alpha1.StackPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod", UID: "u", CreationTimestamp: metav1.Time{Time: day}},
+		Spec: v1alpha1.StackPolicySpec{
+			StackSelector: metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}, Windows: make([]v1alpha1.Window, 2),
+			Policies: []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}},
+		},
+	}
+	all := &v1alpha1.StackPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "all", DeletionTimestamp: &metav1.Time{Time: day}}}
+	want := userapi.StackPolicy{
+		Object: userapi.Object{Namespace: "shop", Name: "prod", UID: "u", Created: day}, Selector: "env=prod", Windows: 2, Policies: []string{"rules"},
+	}
+	if diff := cmp.Diff(want, StackPolicies.Row(prod)); diff != "" {
+		t.Error(diff)
+	}
+	_, cells := StackPolicies.Table()
+	for of, want := range map[*v1alpha1.StackPolicy][]any{
+		prod: {"prod", "env=prod", int32(2), "rules", "1h"}, all: {"all", "all", int32(0), "-", "1h"},
+	} {
+		if diff := cmp.Diff(want, cells(of, hour)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	rows := rowsOf(StackPolicies, prod, all)
+	for query, want := range map[string]int{"namespace=web": 1, "q=env%3Dprod": 1, "q=rules": 1, "sort=-created": 2} {
+		if page := ask(t, StackPolicies, rows, query); page.Total != want {
+			t.Errorf("%s: %d rows, want %d", query, page.Total, want)
+		}
+	}
+}
+
 func TestStackGrants(t *testing.T) {
 	one := &v1alpha1.StackGrant{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "network", Name: "one", UID: "u", CreationTimestamp: metav1.Time{Time: day}},

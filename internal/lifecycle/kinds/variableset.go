@@ -46,10 +46,7 @@ var VariableSets = &Type[v1alpha1.VariableSet, userapi.VariableSet]{
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=variablesets,verbs=get;list;watch
 
 func variableSet(s *v1alpha1.VariableSet) userapi.VariableSet {
-	row := userapi.VariableSet{Object: ObjectOf(s), Deleted: s.DeletionTimestamp != nil}
-	if of := &s.Spec.StackSelector; len(of.MatchLabels)+len(of.MatchExpressions) > 0 {
-		row.Selector = metav1.FormatLabelSelector(of)
-	}
+	row := userapi.VariableSet{Object: ObjectOf(s), Selector: selectorText(&s.Spec.StackSelector), Deleted: s.DeletionTimestamp != nil}
 	for _, v := range s.Spec.Variables {
 		row.Variables = append(row.Variables, v.Name)
 	}
@@ -57,4 +54,12 @@ func variableSet(s *v1alpha1.VariableSet) userapi.VariableSet {
 		row.Env = append(row.Env, e.Name)
 	}
 	return row
+}
+
+// selectorText is a label selector of Stacks; empty if it selects all.
+func selectorText(of *metav1.LabelSelector) string {
+	if len(of.MatchLabels)+len(of.MatchExpressions) == 0 {
+		return ""
+	}
+	return metav1.FormatLabelSelector(of)
 }
