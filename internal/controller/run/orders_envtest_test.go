@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -81,6 +82,35 @@ func TestReportDoesNotEndARunForAStaleStack(t *testing.T) {
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
+// withoutPolicies is a cache that did not receive StackPolicies yet.
+type withoutPolicies struct{ client.Client }
+
+func (c withoutPolicies) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*v1alpha1.StackPolicyList); ok {
+		return nil
+	}
+	return c.Client.List(ctx, list, opts...)
+}
+
+// TestReportBeginsNoApplyDuringAFreeze checks that the server, which gives the apply to the pod that planned, knows the
+// windows of StackPolicies, and does not trust a cache that lacks one of those that the Stack's status names.
+func TestReportBeginsNoApplyDuringAFreeze(t *testing.T) {
+	r := newTestEnv(t)
+	r.reconcile()
+	freeze := &v1alpha1.StackPolicy{ObjectMeta: metav1.ObjectMeta{Name: "freeze"}, Spec: v1alpha1.StackPolicySpec{
+		Windows: []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily", Duration: metav1.Duration{Duration: 24 * time.Hour}}},
+	}}
+	r.Make(freeze)
+	r.Seen(freeze)
+	r.stack.Status.StackPolicies = []v1alpha1.AppliedStackPolicy{{Name: freeze.Name, UID: freeze.UID, Generation: freeze.Generation, Windows: 1}}
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	reports := dispatch.Reports{Client: withoutPolicies{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
+	r.Seen(r.run)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, "WindowClosed")
 }
 
 // before has a Run, or a Stack, as it was before; nil for as it is.

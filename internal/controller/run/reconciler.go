@@ -245,11 +245,9 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (decision.Sn
 	if w.Stack == nil {
 		return w, nil
 	}
-	var policies v1alpha1.StackPolicyList
-	if err := r.Client.List(ctx, &policies, client.InNamespace(run.Namespace), client.UnsafeDisableDeepCopy); err != nil { // only read
+	if w.StackPolicies, err = index.StackPoliciesOf(ctx, r.Client, r.Live, w.Stack); err != nil {
 		return w, err
 	}
-	w.StackPolicies = policies.Items
 	w.ImageKey, err = r.imageKey(ctx, run, w.Stack)
 	// A lost attempt ends here, and the next one may begin in the same pass: an error of imageKey is reported when that pod is created.
 	if decision.Unfinished(w) != nil {

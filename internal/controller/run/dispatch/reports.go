@@ -143,6 +143,12 @@ func (r Reports) checkOwner(ctx context.Context, run *v1alpha1.Run) error {
 // one. For that the status names the image that planned, so the pod is read where a plan does not continue in it at once.
 func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack) error {
 	w := decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}}
+	if stack != nil {
+		var err error
+		if w.StackPolicies, err = index.StackPoliciesOf(ctx, r.Client, r.Live, stack); err != nil {
+			return err
+		}
+	}
 	run.Status, _ = decision.Settle(w)
 	if !decision.LacksImage(&run.Status) {
 		return nil

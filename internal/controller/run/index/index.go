@@ -3,6 +3,7 @@ package index
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -100,6 +101,26 @@ func StackOf(ctx context.Context, cached, live client.Reader, run *v1alpha1.Run)
 // isFromBefore reports whether a view of a Stack is older than its Run, whose name is written to the Stack first.
 func isFromBefore(stack *v1alpha1.Stack, run *v1alpha1.Run) bool {
 	return run.Spec.PullRequest == nil && runinfo.Number(stack.Status.LastRun) < runinfo.Number(run.Name)
+}
+
+// StackPoliciesOf are the StackPolicies of a Stack's namespace. A cache that does not have those that the Stack's status names is
+// older than its Runs, and is not used: the windows of one that it lacks would not keep an apply.
+func StackPoliciesOf(ctx context.Context, cached, live client.Reader, stack *v1alpha1.Stack) ([]v1alpha1.StackPolicy, error) {
+	var list v1alpha1.StackPolicyList
+	namespace := client.InNamespace(stack.Namespace)
+	err := cached.List(ctx, &list, namespace, client.UnsafeDisableDeepCopy) // they are only read
+	if err == nil && lacks(list.Items, stack.Status.StackPolicies) {
+		list = v1alpha1.StackPolicyList{}
+		err = live.List(ctx, &list, namespace)
+	}
+	return list.Items, err
+}
+
+// lacks reports whether a view of StackPolicies is older than what is known of them.
+func lacks(view []v1alpha1.StackPolicy, known []v1alpha1.AppliedStackPolicy) bool {
+	return slices.ContainsFunc(known, func(k v1alpha1.AppliedStackPolicy) bool {
+		return !slices.ContainsFunc(view, func(p v1alpha1.StackPolicy) bool { return p.UID == k.UID && p.Generation >= k.Generation })
+	})
 }
 
 // StackIn is the Run's Stack in one view of them.
