@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -225,6 +226,47 @@ func TestAFailingGitProviderGetsNoRequestForEachEvent(t *testing.T) {
 	}
 }
 
+// The fetch of a merge can be earlier than the list in which the pull request is merged. The merge of its head into this base
+// changes nothing, which is not what the pull request did.
+func TestAMergeThatIsFetchedBeforeTheListKeepsTheRecord(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do       func(h *history, p *pullModel)
+		affected bool
+	}{
+		"merged": {func(h *history, p *pullModel) { h.git.merge(p) }, true},
+		"open, with the same code in the base": {func(h *history, p *pullModel) {
+			h.git.landed[p.Head.SHA] = true
+			h.git.push()
+		}, false},
+	} {
+		h := newHistory(2)
+		h.quiet = true
+		p := &pullModel{
+			Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		}
+		for len(h.git.affected(p)) == 0 || h.git.conflicts(p) {
+			p.Head.SHA = h.git.commit()
+		}
+		h.git.pulls = []*pullModel{p}
+		h.git.fetch()
+		for range 20 {
+			h.settle()
+			h.now = h.now.Add(time.Minute)
+		}
+		h.settle() // a list
+		tt.do(h, p)
+		h.settle() // before the next list
+		comments := h.git.commentsOf(1, "cairn")
+		if len(comments) != 1 || strings.Contains(comments[0].Body, "No Stack is affected") == tt.affected {
+			t.Errorf("%s: %d comments: %s", name, len(comments), comments[0].Body)
+		}
+		if got := h.git.statuses[p.Head.SHA]["cairn"]; got != "success" {
+			t.Errorf("%s: the status is %s", name, got)
+		}
+	}
+}
+
 // The statuses of a closed pull request cannot be sent if its commit is gone, or its repository is archived.
 func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 	for status, want := range map[int]bool{404: true, 403: true, 422: true, 503: false, 401: false} {
@@ -352,6 +394,19 @@ func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 	w.PullRequest.Spec.Base = "main" // by Mallory
 	if phase := gathered(); phase != v1alpha1.PullRequestAwaitingCommand {
 		t.Errorf("it is %s, with Stack %s that no user with the verb plan allowed", phase, w.PullRequest.Status.Stacks[0].Name)
+	}
+}
+
+// A head that is in the base changes nothing, which is not the same as a change that affects no Stack.
+func TestAMergeOfWhatTheBaseHasIsEmpty(t *testing.T) {
+	g, repo, head, _ := fetched(t)
+	for base, want := range map[string]bool{"main": false, "change": true} {
+		w := pull()
+		w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Base = repo.Spec.PullRequests, head, base
+		w.PullRequest.UID = types.UID(base)
+		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil || w.Merge.Empty != want {
+			t.Errorf("into %s: %+v, %v", base, w.Merge, err)
+		}
 	}
 }
 

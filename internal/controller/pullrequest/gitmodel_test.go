@@ -35,6 +35,8 @@ type gitModel struct {
 	shared map[string]bool
 	// committers of heads that are not of Alice.
 	committers map[string]string
+	// landed are the heads that the base has.
+	landed map[string]bool
 	// fetched are the heads that the Repository has.
 	fetched map[string]bool
 	commits int
@@ -54,6 +56,8 @@ type pullModel struct {
 	Head    refModel  `json:"head"`
 	Base    refModel  `json:"base"`
 	Updated time.Time `json:"updated_at"`
+	// record: its comment has plans that nothing may replace, since it is merged.
+	record bool
 }
 
 type commitOfModel struct {
@@ -83,7 +87,7 @@ type commentModel struct {
 }
 
 func newGitModel(h *history) *gitModel {
-	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}, committers: map[string]string{}}
+	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}, committers: map[string]string{}, landed: map[string]bool{}}
 	g.base = g.commit()
 	return g
 }
@@ -134,11 +138,8 @@ func (g *gitModel) act() {
 		}
 		g.tracef("push to pull request %d: %s", p.Number, p.Head.SHA)
 	case n < 7:
-		g.base = g.commit()
-		g.tracef("push to main: %s", g.base)
-		for _, p := range g.processes { // the status of the Repository has it
-			p.enqueueFor(p.cache.objects[key{"Repository", "web", "infra"}])
-		}
+		g.tracef("push to main")
+		g.push()
 	case n < 12:
 		who := []string{"alice", "mallory"}[g.rand.IntN(2)]
 		seen := p.Head.SHA
@@ -148,7 +149,11 @@ func (g *gitModel) act() {
 		text := []string{"/cairn plan", "/cairn plan " + seen, "/cairn plan net", "/cairn apply", "nice"}[g.rand.IntN(5)]
 		g.add(p, who, text)
 	case n < 14:
-		p.State, p.Merged = "closed", g.rand.IntN(2) == 0
+		if g.rand.IntN(2) == 0 && p.State == "open" {
+			g.merge(p)
+			break
+		}
+		p.State = "closed"
 		g.tracef("pull request %d is closed", p.Number)
 	case n < 16:
 		if !p.Merged {
@@ -161,6 +166,22 @@ func (g *gitModel) act() {
 	default:
 		g.fetch()
 	}
+}
+
+// push lets the base have a new commit, which the Repository has at once.
+func (g *gitModel) push() {
+	g.base = g.commit()
+	for _, p := range g.processes { // the status of the Repository has it
+		p.enqueueFor(p.cache.objects[key{"Repository", "web", "infra"}])
+	}
+}
+
+// merge merges a pull request. The Repository has the merge before a list has the pull request as merged.
+func (g *gitModel) merge(p *pullModel) {
+	g.tracef("pull request %d is merged", p.Number)
+	p.record = len(g.affected(p)) > 0 && !g.shared[p.Head.SHA]
+	p.State, p.Merged, g.landed[p.Head.SHA] = "closed", true, true
+	g.push()
 }
 
 // fetch lets the Repository have all commits.
@@ -208,6 +229,9 @@ func (g *gitModel) restricted(p *pullModel) bool {
 
 // affected returns the names of the Stacks that a pull request affects.
 func (g *gitModel) affected(p *pullModel) (names []string) {
+	if g.landed[p.Head.SHA] {
+		return nil
+	}
 	for _, name := range []string{"app", "net", "other"} {
 		if hashOfAll(p.Head.SHA, name)%2 == 0 {
 			names = append(names, name)
@@ -217,7 +241,9 @@ func (g *gitModel) affected(p *pullModel) (names []string) {
 }
 
 // conflicts reports whether the head conflicts with the base.
-func (g *gitModel) conflicts(p *pullModel) bool { return hashOfAll(p.Head.SHA, g.base)%8 == 0 }
+func (g *gitModel) conflicts(p *pullModel) bool {
+	return hashOfAll(p.Head.SHA, g.base)%8 == 0 && !g.landed[p.Head.SHA]
+}
 
 // digest of the inputs of a Stack. Half of the bases change it.
 func (g *gitModel) digest(p *pullModel, name string) string {
@@ -232,7 +258,7 @@ func (g *gitModel) Merge(ctx context.Context, w *Snapshot, _ *v1alpha1.Repositor
 		return nil
 	}
 	p := &pullModel{Head: refModel{SHA: spec.Head.Commit}}
-	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{Head: spec.Head.Commit, Base: g.base}}
+	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{Head: spec.Head.Commit, Base: g.base}, Empty: g.landed[spec.Head.Commit]}
 	if g.conflicts(p) {
 		w.Merge.Conflicts = []string{"main.tf"}
 		return nil
@@ -276,6 +302,13 @@ func (g *gitModel) checkRun(run *v1alpha1.Run) {
 		}
 	}
 	g.violates("Run %s plans %s, which no user allowed", run.Name, run.Spec.Revision)
+}
+
+// checkRecord checks that the comment of a merged pull request does not claim that it affected nothing.
+func (g *gitModel) checkRecord(number int, body string) {
+	if g.pull(number).record && strings.Contains(body, "No Stack is affected") {
+		g.violates("the comment of merged pull request %d loses its plans: %.200s", number, body)
+	}
 }
 
 // expected returns the phase of an open pull request, and its aggregate status if all plans succeed.
@@ -387,6 +420,7 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 		return http.StatusOK, append([]*commentModel{}, g.commentsOf(number, "")...)
 	case is("POST "+repo+"issues/%d/comments", &number):
 		g.wrote(commentsOf(number))
+		g.checkRecord(number, sent.Body)
 		return http.StatusCreated, g.add(g.pull(number), "cairn", sent.Body)
 	case is("POST "+repo+"statuses/%s", &commit) && g.rejectStatus != 0:
 		return g.rejectStatus, nil
@@ -401,6 +435,7 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 		for _, c := range g.comments {
 			if c.ID == number {
 				g.wrote(commentsOf(c.pull))
+				g.checkRecord(c.pull, sent.Body)
 				c.Body = sent.Body
 				return http.StatusOK, nil
 			}

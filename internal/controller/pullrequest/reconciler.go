@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,6 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/outbox"
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 // Merger merges the heads of pull requests into their bases.
@@ -127,22 +129,56 @@ func (r *Reconciler) gather(
 	}
 	w.CommentedAt, _ = r.commented.get(pull.UID)
 	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
-		if err := r.Merger.Merge(ctx, &w, repo, provider); err != nil {
-			return w, fmt.Errorf("merge: %w", err)
+		if err := r.merge(ctx, &w, repo, provider); err != nil {
+			return w, err
 		}
 	}
 	if w.Reactions, w.ReadAgain, err = r.commands(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read comments: %w", err)
 	}
 	if len(w.Reactions) > 0 { // what was requested needs inputs
-		if err := r.Merger.Merge(ctx, &w, repo, provider); err != nil {
-			return w, fmt.Errorf("merge: %w", err)
+		if err := r.merge(ctx, &w, repo, provider); err != nil {
+			return w, err
 		}
 	}
 	if w.Others, err = sharing(ctx, r.Client, pull); err != nil {
 		return w, err
 	}
 	return w, r.gatherRuns(ctx, &w)
+}
+
+// merge merges the head into the base. If the pull request may be merged already, it reads whether it is: the merge of one that is
+// not open is not used.
+func (r *Reconciler) merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
+	if err := r.Merger.Merge(ctx, w, repo, provider); err != nil {
+		return fmt.Errorf("merge: %w", err)
+	}
+	if !w.mayBeMerged() {
+		return nil
+	}
+	p, err := provider.Get(ctx, int(w.PullRequest.Spec.Number))
+	if pulls.KindOf(err) == pulls.NotFound {
+		p, err = pulls.PullRequest{State: pulls.Closed}, nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the pull request: %w", err)
+	}
+	if p.State != pulls.Open {
+		w.Merge, w.PullRequest.Spec.State = nil, v1alpha1.PullRequestState(p.State)
+	}
+	return nil
+}
+
+// mayBeMerged reports whether a new merge changes nothing, or plans less than the one before. The reason may be that the pull
+// request is merged, and that the base was fetched since the list that has it as open.
+func (w *Snapshot) mayBeMerged() bool {
+	known := cmp.Or(w.PullRequest.Status.Merge, &v1alpha1.PullRequestMerge{})
+	if w.Merge == nil || known.Base == w.Merge.Base && known.Head == w.Merge.Head {
+		return false
+	}
+	return w.Merge.Empty || slices.ContainsFunc(w.PullRequest.Status.Stacks, func(s v1alpha1.PullRequestStack) bool {
+		return !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return a.Key == Key{s.Namespace, s.Name} })
+	})
 }
 
 // gatherRuns reads the Runs of the status that are not finished there.

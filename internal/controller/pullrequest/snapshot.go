@@ -44,6 +44,8 @@ func (k Key) String() string { return k.Namespace + "/" + k.Name }
 // Merge is the result of merging the head into the base.
 type Merge struct {
 	v1alpha1.PullRequestMerge
+	// Empty: the merge result is the base.
+	Empty bool
 	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name.
 	Affected []Affected
 	// StackSets are those whose lists of Stacks differ between the base and the merge result, or have an error.
