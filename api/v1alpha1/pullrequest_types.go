@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PullRequest is an open pull request (merge request) of a Repository, with the plans of the Stacks that it affects.
-// Cairn creates and deletes PullRequests; users read them.
+// PullRequest is a pull request (merge request) of a Repository, with the plans of the Stacks that it affects. Cairn
+// creates it while the pull request is open, and deletes it 14 days after the merge; users read it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -126,7 +126,8 @@ const (
 	PullRequestAwaitingCommand PullRequestPhase = "AwaitingCommand"
 	// PullRequestPlanned: the affected Stacks are known, and their plans are created.
 	PullRequestPlanned PullRequestPhase = "Planned"
-	// PullRequestEnded: it is merged or closed. Its Runs end, and the PullRequest is deleted.
+	// PullRequestEnded: it is merged or closed. Plans in progress end, and the others stay readable. The PullRequest is
+	// deleted after 14 days.
 	PullRequestEnded PullRequestPhase = "Closed"
 )
 
@@ -144,6 +145,9 @@ type PullRequestStatus struct {
 	// Phase is what Cairn does with the pull request.
 	// +optional
 	Phase PullRequestPhase `json:"phase,omitempty"`
+	// EndedAt is when Cairn detected that the pull request is merged or closed. Unset while it is open.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 	// Head is the commit of the head that the status describes.
 	// +optional
 	Head string `json:"head,omitempty"`

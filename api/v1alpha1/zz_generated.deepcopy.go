@@ -1041,6 +1041,10 @@ func (in *PullRequestStatus) DeepCopyInto(out *PullRequestStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.EndedAt != nil {
+		in, out := &in.EndedAt, &out.EndedAt
+		*out = (*in).DeepCopy()
+	}
 	in.HeadSince.DeepCopyInto(&out.HeadSince)
 	if in.Merge != nil {
 		in, out := &in.Merge, &out.Merge

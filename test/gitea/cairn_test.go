@@ -418,11 +418,11 @@ func TestLifeOfPullRequests(t *testing.T) {
 	}
 
 	edit(map[string]any{"state": "closed"})
-	gone := func() string {
-		err := f.Get(ctx, client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)}, &v1alpha1.PullRequest{})
-		return unless(client.IgnoreNotFound(err) == nil && err != nil && len(f.runs()) == 0, f.describe(number))
-	}
-	f.eventually("a closed pull request leaves nothing", gone)
+	f.eventually("a closed pull request keeps its plans", func() string {
+		ended := &v1alpha1.PullRequest{}
+		err := f.Get(ctx, client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)}, ended)
+		return unless(err == nil && ended.Status.Phase == v1alpha1.PullRequestEnded && len(f.runs()) == 1, f.describe(number))
+	})
 	edit(map[string]any{"state": "open"})
 	f.await(number, head, "success", "(directory deleted)")
 

@@ -118,8 +118,13 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	if w.Merge != nil {
 		next.Merge = w.Merge.DeepCopy()
 	}
-	if phase != v1alpha1.PullRequestMerging { // the lists of the merge before stay until the next one is known
+	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded { // the lists of the merge before stay
 		next.StackSets, next.MoreStackSets = nil, 0
+	}
+	if phase != v1alpha1.PullRequestEnded {
+		next.EndedAt = nil
+	} else if next.EndedAt == nil {
+		next.EndedAt = &metav1.Time{Time: w.Now}
 	}
 	switch phase {
 	case v1alpha1.PullRequestPlanned:
@@ -137,6 +142,10 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		}
 	case v1alpha1.PullRequestMerging: // the plans of the merge before stay until the affected Stacks are known
 		next.Stacks = w.observed(w.PullRequest.Status.Stacks)
+	case v1alpha1.PullRequestEnded: // the plans stay readable, and those in progress end
+		next.Stacks = slices.DeleteFunc(w.observed(w.PullRequest.Status.Stacks), func(s v1alpha1.PullRequestStack) bool {
+			return !s.Phase.Finished()
+		})
 	default:
 		next.Stacks, next.Skipped = nil, nil
 	}

@@ -169,6 +169,9 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 		delete(rest, int64(p.Number))
 	}
 	for number, pull := range rest { // it is no longer open
+		if pull.Spec.State != v1alpha1.PullRequestOpen {
+			continue
+		}
 		p, err := provider.Get(ctx, int(number))
 		if pulls.KindOf(err) == pulls.NotFound {
 			p, err = pulls.PullRequest{Number: int(number), State: pulls.Closed, Head: pulls.Ref{Commit: pull.Spec.Head.Commit}, Base: pulls.Ref{Branch: pull.Spec.Base}}, nil

@@ -287,6 +287,11 @@ func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 			h.now = h.now.Add(time.Second)
 			h.settle()
 		}
+		if left := h.api.objects[key{"PullRequest", "web", "infra-1"}]; left == nil || isSettled(left.(*v1alpha1.PullRequest)) != want {
+			t.Errorf("%d: %+v", status, left)
+		}
+		h.now = h.now.Add(kept)
+		h.settle()
 		if gone := h.api.objects[key{"PullRequest", "web", "infra-1"}] == nil; gone != want {
 			t.Errorf("%d: the PullRequest is deleted: %t", status, gone)
 		}

@@ -306,7 +306,8 @@ func (g *gitModel) checkRun(run *v1alpha1.Run) {
 
 // checkRecord checks that the comment of a merged pull request does not claim that it affected nothing.
 func (g *gitModel) checkRecord(number int, body string) {
-	if g.pull(number).record && strings.Contains(body, "No Stack is affected") {
+	p := g.pull(number)
+	if p.record && strings.Contains(body, p.Head.SHA) && strings.Contains(body, "No Stack is affected") {
 		g.violates("the comment of merged pull request %d loses its plans: %.200s", number, body)
 	}
 }

@@ -73,6 +73,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if isSettled(pull) && pull.Spec.State != v1alpha1.PullRequestOpen { // no request to the Git provider
+		if acts := r.act(ctx, pull, pull, Snapshot{}); acts.err != nil {
+			return ctrl.Result{}, acts.err
+		}
+		return r.keep(ctx, pull)
+	}
 	provider, err := r.Provider(ctx, repo)
 	if config := (*ConfigError)(nil); errors.As(err, &config) {
 		return ctrl.Result{}, nil // the Repository reports it
@@ -114,9 +120,21 @@ func (r *Reconciler) reconcile(
 	case sent.Wait > 0:
 		return ctrl.Result{RequeueAfter: sent.Wait}, nil
 	case d.Status.Phase == v1alpha1.PullRequestEnded:
-		return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
+		return r.keep(ctx, persisted)
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
+}
+
+// kept is how long a PullRequest and its plans stay after the pull request is merged or closed: statuses and the comment link to
+// them.
+const kept = 14 * 24 * time.Hour
+
+// keep deletes a PullRequest whose pull request ended when that is due.
+func (r *Reconciler) keep(ctx context.Context, pull *v1alpha1.PullRequest) (ctrl.Result, error) {
+	if wait := pull.Status.EndedAt.Add(kept).Sub(now(r.Clock)); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 }
 
 // gather reads what the decision needs. What a comment requested is in the status of the snapshot; the reactions to it are due once

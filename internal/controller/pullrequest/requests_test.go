@@ -16,7 +16,7 @@ var requestsOfALife = []struct {
 	{"open and plan", 1410, 915, 5504},
 	{"comment", 1498, 1025, 5566},
 	{"push", 1523, 934, 5239},
-	{"close", 600, 0, 4200},
+	{"close", 200, 0, 4100},
 }
 
 const lifeSeeds = 100
@@ -58,6 +58,13 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 				h.check()
 			}
 		}
+		h.checkKept(kept)
+		pull, ok := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest)
+		if !ok || len(pull.Status.Stacks) != len(h.git.affected(p)) {
+			t.Fatalf("seed %d: the plans of a closed pull request: %+v", 2*seed, pull)
+		}
+		h.now = h.now.Add(kept)
+		h.settle()
 		if _, left := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest); left || h.problem != "" {
 			t.Fatalf("seed %d: PullRequest left: %t; %s", 2*seed, left, h.problem)
 		}

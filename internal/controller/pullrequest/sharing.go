@@ -26,18 +26,24 @@ func withHead(all []*v1alpha1.PullRequest, heads ...string) (found []*v1alpha1.P
 	return found
 }
 
-// atHead returns the pull requests of which a commit is the head.
+// atHead returns the open pull requests of which a commit is the head.
 func atHead(all []*v1alpha1.PullRequest, commit string) (found []*v1alpha1.PullRequest) {
 	for _, p := range all {
-		if p.Spec.Head.Commit == commit {
+		if p.Spec.Head.Commit == commit && p.Spec.State == v1alpha1.PullRequestOpen {
 			found = append(found, p)
 		}
 	}
 	return found
 }
 
-// sharing returns the other pull requests of the Repository that have, or had, a head of one, by name. They have the
-// statuses of this commit in common. They must not be changed.
+// isSettled reports whether a pull request ended, and nothing of it remains to be sent.
+func isSettled(p *v1alpha1.PullRequest) bool {
+	return p.Status.Phase == v1alpha1.PullRequestEnded && p.Status.EndedAt != nil &&
+		!slices.ContainsFunc(p.Status.Delivered.Statuses, func(s v1alpha1.PullRequestCommitStatus) bool { return s.Pending })
+}
+
+// sharing returns the other pull requests of the Repository that have, or had, a head of one, by name, without those that
+// are settled. They have the statuses of this commit in common. They must not be changed.
 func sharing(ctx context.Context, cache client.Reader, pull *v1alpha1.PullRequest) ([]*v1alpha1.PullRequest, error) {
 	var all v1alpha1.PullRequestList
 	var others []*v1alpha1.PullRequest
@@ -46,7 +52,7 @@ func sharing(ctx context.Context, cache client.Reader, pull *v1alpha1.PullReques
 		return nil, err
 	}
 	for i := range all.Items {
-		if other := &all.Items[i]; other.UID != pull.UID && other.DeletionTimestamp == nil {
+		if other := &all.Items[i]; other.UID != pull.UID && other.DeletionTimestamp == nil && !isSettled(other) {
 			others = append(others, other)
 		}
 	}

@@ -35,8 +35,8 @@ var (
 // TestPullRequestHistories runs both controllers in random histories of pull requests, in processes that are killed at any request,
 // and whose requests and responses are lost, with caches that are late. The Git provider is a model behind the real client of
 // Gitea, and so are the API server, Runs and merges. At each step nothing may run that no user allowed. After some steps nothing
-// fails any longer: each open pull request then has one comment and the right statuses, of a closed one nothing is left, and
-// further reconciles write nothing. In half of the histories there are two processes, as if one had not detected yet that it is
+// fails any longer: each open pull request then has one comment and the right statuses, a closed one has its plans for
+// a time, of which nothing is left then, and further reconciles write nothing. In half of the histories there are two processes, as if one had not detected yet that it is
 // no longer the leader. What both wrote to the Git provider may then be that of the first.
 func TestPullRequestHistories(t *testing.T) {
 	for i := range *histories {
@@ -103,10 +103,12 @@ func (h *history) live() string {
 		}
 		h.now = h.now.Add(time.Minute)
 	}
-	h.check()
-	if h.problem != "" {
+	if h.check(); h.problem != "" {
 		return h.problem
 	}
+	h.now = h.now.Add(kept)
+	h.settle()
+	h.checkKept(0)
 	writes, requests := h.api.writes, h.git.requests
 	for _, p := range h.processes {
 		p.enqueueAll()
@@ -447,17 +449,36 @@ func (h *history) check() {
 		}
 	}
 	for _, p := range h.git.pulls {
-		if open := p.State == "open"; open != known[p.Number] {
-			h.violates("pull request %d is %s, and the API server has a PullRequest: %t", p.Number, p.State, known[p.Number])
+		if p.State == "open" && !known[p.Number] {
+			h.violates("pull request %d is open, and the API server has no PullRequest", p.Number)
 		}
 		// The other pull request may have another head now, and leaves the statuses of the earlier one.
 		if p.State != "open" && !h.git.shared[p.Head.SHA] && h.git.statuses[p.Head.SHA]["cairn"] == "pending" && len(h.git.writers[p.Head.SHA]) < 2 {
 			h.violates("the status of closed pull request %d is pending", p.Number)
 		}
 	}
+	h.checkKept(kept)
 	for _, k := range sorted(h.api.objects) {
 		if run, ok := h.api.objects[k].(*v1alpha1.Run); ok && !expected[run.Name] && (!run.Status.Phase.Finished() || !known[int(numberOf(run))]) {
 			h.violates("Run %s (%s) is left", run.Name, run.Status.Phase)
+		}
+	}
+}
+
+// checkKept checks that each PullRequest that ended did so within a time, and has plans that can be read and no other.
+func (h *history) checkKept(longest time.Duration) {
+	for _, k := range sorted(h.api.objects) {
+		pull, ok := h.api.objects[k].(*v1alpha1.PullRequest)
+		if !ok || pull.Spec.State == v1alpha1.PullRequestOpen {
+			continue
+		}
+		if pull.Status.Phase != v1alpha1.PullRequestEnded || h.now.Sub(pull.Status.EndedAt.Time) > longest {
+			h.violates("pull request %d is %s and %s since %v", pull.Spec.Number, pull.Spec.State, pull.Status.Phase, pull.Status.EndedAt)
+		}
+		for _, s := range pull.Status.Stacks {
+			if run, ok := h.api.objects[key{"Run", s.Namespace, s.Run}]; !s.Phase.Finished() || !ok && s.Run != "" {
+				h.violates("pull request %d ended and has %+v with Run %v", pull.Spec.Number, s, run)
+			}
 		}
 	}
 }

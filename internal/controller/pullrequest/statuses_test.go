@@ -52,7 +52,9 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	if d := closed.Status.Delivered; !d.Statuses[0].Pending || closed.Messages.Send[0].Content.status.State != comment.Failure {
 		t.Errorf("the pull request is closed: %+v", d)
 	}
-	w.Others = []*v1alpha1.PullRequest{{Spec: v1alpha1.PullRequestSpec{Head: v1alpha1.PullRequestHead{Commit: headOne}}}}
+	w.Others = []*v1alpha1.PullRequest{{Spec: v1alpha1.PullRequestSpec{
+		State: v1alpha1.PullRequestOpen, Head: v1alpha1.PullRequestHead{Commit: headOne},
+	}}}
 	if keys := keysOf(Decide(w)); len(keys) > 0 {
 		t.Errorf("the head is that of another pull request: %q", keys)
 	}
@@ -91,6 +93,7 @@ func TestAPullRequestLeavesItsHead(t *testing.T) {
 	w.PullRequest.Status.Delivered.Head = headTwo
 	stays, left := &v1alpha1.PullRequest{}, &v1alpha1.PullRequest{}
 	stays.Spec.Head.Commit, left.Spec.Head.Commit, left.Status.Delivered.Head = headTwo, headOne, headTwo
+	stays.Spec.State, left.Spec.State = v1alpha1.PullRequestOpen, v1alpha1.PullRequestOpen
 	w.Others = []*v1alpha1.PullRequest{left, stays}
 	if d := Decide(w); !slices.Equal(d.Left, []*v1alpha1.PullRequest{stays}) || d.Status.Delivered.Head != headOne {
 		t.Errorf("%d pull requests send again, with head %s", len(d.Left), d.Status.Delivered.Head)

@@ -4,8 +4,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description PullRequest is an open pull request (merge request) of a Repository, with the plans of the Stacks that it affects.
-         *     Cairn creates and deletes PullRequests; users read them.
+         * @description PullRequest is a pull request (merge request) of a Repository, with the plans of the Stacks that it affects. Cairn
+         *     creates it while the pull request is open, and deletes it 14 days after the merge; users read it.
          */
         PullRequest: {
             /**
@@ -159,6 +159,11 @@ export interface components {
                         pending?: boolean;
                     }[];
                 };
+                /**
+                 * Format: date-time
+                 * @description EndedAt is when Cairn detected that the pull request is merged or closed. Unset while it is open.
+                 */
+                endedAt?: string;
                 /** @description Head is the commit of the head that the status describes. */
                 head?: string;
                 /**

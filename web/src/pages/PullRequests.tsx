@@ -2,7 +2,7 @@ import { KindList } from '../list/KindList'
 import { Empty } from '../ui/Empty'
 import { PullCard, pullColumns } from './pullrows'
 
-/** The open pull requests of all Repositories, the last updated first. */
+/** The pull requests of all Repositories, the last updated first. */
 export default function PullRequests() {
   return (
     <KindList
@@ -10,7 +10,7 @@ export default function PullRequests() {
       columns={pullColumns}
       card={(pull) => <PullCard pull={pull} />}
       none={
-        <Empty title="No open pull requests, or you cannot view them">
+        <Empty title="No pull requests, or you cannot view them">
           Cairn plans the pull requests of a Repository with <code className="font-mono">spec.pullRequests</code>.
         </Empty>
       }

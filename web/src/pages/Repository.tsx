@@ -156,9 +156,9 @@ export default function Repository() {
 
 const mostPulls = 50
 
-/** The pull requests, and why the list of the Git provider is not known. */
+/** The open pull requests, and why the list of the Git provider is not known. */
 function PullRequests({ namespace, name, problem }: { namespace: string; name: string; problem?: Condition }) {
-  const pulls = useQuery(listQuery('pullrequests', { namespace, repository: name, limit: mostPulls }))
+  const pulls = useQuery(listQuery('pullrequests', { namespace, repository: name, state: 'Open', limit: mostPulls }))
   const { items = [], total = 0 } = pulls.data ?? {}
   return (
     <Section
