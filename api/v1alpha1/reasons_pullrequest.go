@@ -26,6 +26,8 @@ const (
 	ReasonAwaitingCommand = "AwaitingCommand"
 	// ReasonNotAffected: the pull request affects no Stack.
 	ReasonNotAffected = "NotAffected"
+	// ReasonBaseNotRead: no Stack reads the base of the pull request.
+	ReasonBaseNotRead = "BaseNotRead"
 	// ReasonPullRequestPlanning: plans are in progress.
 	ReasonPullRequestPlanning = "PlansInProgress"
 	// ReasonPullRequestPlanFailed: a plan failed or a policy denied it, or a Stack is not planned.
@@ -49,6 +51,7 @@ var pullRequestReasons = []Reason{
 	{Name: ReasonAwaitingCommand, In: InPullRequest},
 	{Name: ReasonNotAffected, In: InPullRequest},
 	{Name: ReasonPullRequestPlanning, In: InPullRequest},
+	{Name: ReasonBaseNotRead, In: InPullRequest},
 	{Name: ReasonPullRequestPlanFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonStackSetFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonPullRequestPlanned, In: InPullRequest},

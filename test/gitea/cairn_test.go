@@ -397,7 +397,7 @@ func TestLifeOfPullRequests(t *testing.T) {
 	ctx := t.Context()
 	head := f.push("draft", map[string]string{"other/main.tf": ""})
 	number := f.open("alice", "draft", "WIP: delete a directory")
-	f.await(number, head, "success", "the pull request is a draft")
+	f.await(number, head, "pending", "the pull request is a draft")
 	edit := func(body map[string]any) {
 		must(t, f.gitea.Call(ctx, f.tokens["alice"], "PATCH", fmt.Sprintf("%s/pulls/%d", repo, number), body, nil))
 	}

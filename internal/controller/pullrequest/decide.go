@@ -262,6 +262,9 @@ func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
 		ready.Reason = v1alpha1.ReasonClosed
 	case v1alpha1.PullRequestPlanned:
 		ready.Status, ready.Reason, ready.Message = planned(next)
+		if ready.Reason == v1alpha1.ReasonNotAffected && w.Merge.Unread {
+			ready.Reason, ready.Message = v1alpha1.ReasonBaseNotRead, "no Stack reads branch "+w.PullRequest.Spec.Base
+		}
 	}
 	apimeta.SetStatusCondition(&next.Conditions, ready)
 }

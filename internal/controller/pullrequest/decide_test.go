@@ -96,10 +96,13 @@ func TestPhase(t *testing.T) {
 	}{
 		"planned":          {func(*Snapshot) {}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
 		"nothing affected": {func(w *Snapshot) { w.Merge.Affected = nil }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
-		"not merged yet":   {func(w *Snapshot) { w.Merge = nil }, v1alpha1.PullRequestMerging, v1alpha1.ReasonMerging, 0, 0},
-		"conflict":         {func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} }, v1alpha1.PullRequestConflict, v1alpha1.ReasonMergeConflict, 0, 0},
-		"problem":          {func(w *Snapshot) { w.Merge, w.Problem = nil, "submodules" }, v1alpha1.PullRequestFailed, v1alpha1.ReasonMergeFailed, 0, 0},
-		"draft":            {func(w *Snapshot) { w.PullRequest.Spec.Draft = true }, v1alpha1.PullRequestDraft, v1alpha1.ReasonDraft, 0, 0},
+		"a base that no Stack reads": {func(w *Snapshot) {
+			w.Merge.Affected, w.Merge.Unread = nil, true
+		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonBaseNotRead, 0, 0},
+		"not merged yet": {func(w *Snapshot) { w.Merge = nil }, v1alpha1.PullRequestMerging, v1alpha1.ReasonMerging, 0, 0},
+		"conflict":       {func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} }, v1alpha1.PullRequestConflict, v1alpha1.ReasonMergeConflict, 0, 0},
+		"problem":        {func(w *Snapshot) { w.Merge, w.Problem = nil, "submodules" }, v1alpha1.PullRequestFailed, v1alpha1.ReasonMergeFailed, 0, 0},
+		"draft":          {func(w *Snapshot) { w.PullRequest.Spec.Draft = true }, v1alpha1.PullRequestDraft, v1alpha1.ReasonDraft, 0, 0},
 		"draft that is planned": {func(w *Snapshot) {
 			w.PullRequest.Spec.Draft, w.Settings.Drafts = true, v1alpha1.DraftsPlan
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},

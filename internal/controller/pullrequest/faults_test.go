@@ -405,11 +405,11 @@ func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 // A head that is in the base changes nothing, which is not the same as a change that affects no Stack.
 func TestAMergeOfWhatTheBaseHasIsEmpty(t *testing.T) {
 	g, repo, head, _ := fetched(t)
-	for base, want := range map[string]bool{"main": false, "change": true} {
+	for base, want := range map[string]bool{"main": false, "change": true} { // a branch that no Stack reads
 		w := pull()
 		w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Base = repo.Spec.PullRequests, head, base
 		w.PullRequest.UID = types.UID(base)
-		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil || w.Merge.Empty != want {
+		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil || w.Merge.Empty != want || w.Merge.Unread != want {
 			t.Errorf("into %s: %+v, %v", base, w.Merge, err)
 		}
 	}

@@ -100,7 +100,7 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
 	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{
 		Head: spec.Head.Commit, Base: proposal.Base.ID, Tree: proposal.Tree(), Conflicts: proposal.Conflicts(),
-	}, Empty: proposal.Tree() == proposal.Base.Tree}
+	}, Empty: proposal.Tree() == proposal.Base.Tree, Unread: len(stacks)+len(sets.sets) == 0}
 	settled := proposal.Base.ID == base
 	if len(w.Merge.Conflicts) == 0 {
 		if err := g.gatherStackSets(ctx, w.Merge, sets, proposal); err != nil {

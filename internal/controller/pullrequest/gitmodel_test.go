@@ -316,7 +316,7 @@ func (g *gitModel) checkRecord(number int, body string) {
 func (g *gitModel) expected(p *pullModel) (v1alpha1.PullRequestPhase, string) {
 	switch {
 	case p.Draft:
-		return v1alpha1.PullRequestDraft, "success"
+		return v1alpha1.PullRequestDraft, "pending"
 	case g.conflicts(p):
 		return v1alpha1.PullRequestConflict, "failure"
 	case g.restricted(p) && len(g.affected(p)) > 0 && !g.allowed(p):

@@ -188,11 +188,13 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		Head: s.Head, Base: pull.Spec.Base, Phase: s.Phase, Answer: s.Commands.Answer, Skipped: s.Skipped,
 		MaxStacks: int(*w.Settings.MaxStacks), StackSets: s.StackSets, MoreStackSets: int(s.MoreStackSets),
 	}
+	ready := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	report.Unread = ready != nil && ready.Reason == v1alpha1.ReasonBaseNotRead
 	switch s.Phase {
 	case v1alpha1.PullRequestConflict:
 		report.Message = strings.Join(s.Merge.Conflicts, "\n")
 	case v1alpha1.PullRequestFailed, v1alpha1.PullRequestAwaitingCommand:
-		report.Message = apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message
+		report.Message = ready.Message
 	}
 	web := strings.TrimSuffix(w.WebURL, "/")
 	if web != "" {

@@ -46,6 +46,8 @@ type Merge struct {
 	v1alpha1.PullRequestMerge
 	// Empty: the merge result is the base.
 	Empty bool
+	// Unread: no Stack and no StackSet reads the base.
+	Unread bool
 	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name.
 	Affected []Affected
 	// StackSets are those whose lists of Stacks differ between the base and the merge result, or have an error.

@@ -34,6 +34,8 @@ type PullRequest struct {
 	// namespace/name.
 	Skipped   []string
 	MaxStacks int
+	// Unread: no Stack reads the base, so that a merge into it changes none.
+	Unread bool `json:",omitempty"`
 	// StackSets are those whose lists of Stacks the merge changes, those with an error first, and MoreStackSets is the
 	// number of others. Without any, the digest of a comment is that of earlier versions, so that it is not sent again.
 	StackSets     []v1alpha1.PullRequestStackSet `json:",omitempty"`
@@ -76,8 +78,6 @@ const (
 	Pending State = "pending"
 	Success State = "success"
 	Failure State = "failure"
-	// Neutral: nothing is planned, and that is intended. Providers without it show a success.
-	Neutral State = "neutral"
 )
 
 // result returns the state of a Stack's plan, and why it is not a success.
@@ -138,7 +138,8 @@ func (pr PullRequest) aggregate() (State, string) {
 	case v1alpha1.PullRequestFailed:
 		return Failure, "Nothing is planned: Cairn cannot compute the merge."
 	case v1alpha1.PullRequestDraft:
-		return Neutral, "Nothing is planned: the pull request is a draft."
+		// No success: a draft that is marked as ready can be merged before Cairn detects that.
+		return Pending, "Nothing is planned: the pull request is a draft."
 	case v1alpha1.PullRequestAwaitingCommand:
 		return Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."
 	case v1alpha1.PullRequestPlanned:
@@ -184,6 +185,8 @@ func (pr PullRequest) planned() (State, string) {
 		return Failure, count(failing, "StackSet has", "StackSets have") + " an error after the merge." + effects
 	case len(pr.Skipped) > 0:
 		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
+	case pr.Unread:
+		return Success, "Nothing is planned: no Stack reads the base."
 	case len(pr.Stacks) == 0:
 		return Success, "No Stack is affected." + effects
 	}

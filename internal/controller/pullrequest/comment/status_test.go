@@ -19,6 +19,8 @@ func TestAggregateStatus(t *testing.T) {
 	denied := stack("db", policy(v1alpha1.PolicyResult{Checked: 1, Denied: 2}))
 	skipped := of(planned)
 	skipped.Skipped = []string{"web/z"}
+	unread := of()
+	unread.Unread = true
 	for name, tt := range map[string]struct {
 		pr          PullRequest
 		state       State
@@ -42,11 +44,13 @@ func TestAggregateStatus(t *testing.T) {
 		"a Stack beyond maxStacks is unplanned": {skipped, Failure, "1 affected Stack is not planned."},
 		"a fork":                                {in(AwaitingCommand, ""), Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."},
 		// burrito #333, #218: a failed plan or merge was not reported.
-		"a plan failed":                          {of(planned, stack("a", failed("boom"))), Failure, "1 of 2 Stacks failed."},
-		"the merge failed":                       {in(Failed, "boom"), Failure, "Nothing is planned: Cairn cannot compute the merge."},
-		"a Run was canceled":                     {of(stack("a", phase("Canceled"))), Failure, "1 of 1 Stack failed."},
-		"a Run was replaced":                     {of(stack("a", phase("Superseded"))), Failure, "1 of 1 Stack failed."},
-		"a draft (digger #2289 left it pending)": {in(Draft, ""), Neutral, "Nothing is planned: the pull request is a draft."},
+		"a plan failed":      {of(planned, stack("a", failed("boom"))), Failure, "1 of 2 Stacks failed."},
+		"the merge failed":   {in(Failed, "boom"), Failure, "Nothing is planned: Cairn cannot compute the merge."},
+		"a Run was canceled": {of(stack("a", phase("Canceled"))), Failure, "1 of 1 Stack failed."},
+		"a Run was replaced": {of(stack("a", phase("Superseded"))), Failure, "1 of 1 Stack failed."},
+		// Once it is ready, it can be merged before Cairn detects that.
+		"a draft":                    {in(Draft, ""), Pending, "Nothing is planned: the pull request is a draft."},
+		"a base that no Stack reads": {unread, Success, "Nothing is planned: no Stack reads the base."},
 		// atlantis #6529: what was not planned yet counted as "0/0 succeeded".
 		"a Run without a plan": {of(stack("a", phase("Succeeded"))), Failure, "1 of 1 Stack failed."},
 	} {
@@ -99,7 +103,7 @@ func TestNoStatusRemainsPending(t *testing.T) {
 		ended.Stacks = append(ended.Stacks, stack(fmt.Sprintf("c%02d", n)))
 	}
 	for name, pr := range map[string]PullRequest{
-		"other Stacks are affected": ended, "none is": of(), "it conflicts": in(Conflict, ""), "the merge fails": in(Failed, ""), "it is a draft": in(Draft, ""),
+		"other Stacks are affected": ended, "none is": of(), "it conflicts": in(Conflict, ""), "the merge fails": in(Failed, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Statuses(pr, "cairn", 20, append(earlier, "cairn-old", "cairn-old/web/x"))
