@@ -107,7 +107,8 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	}
 	facts := command.Snapshot{
 		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted != "",
-		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
+		HeadAllowed: w.PullRequest.Status.Commands.AllowedHead == w.PullRequest.Spec.Head.Commit,
+		Closed:      w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
 	}
 	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts.User); err != nil {
 		return false, "", err
@@ -160,18 +161,11 @@ func (w *Snapshot) stack(key Key) int {
 }
 
 // requestPlans records the plans that a command requests. A pull request that is restricted is allowed for this head as
-// a whole, by a user who has the verb on all affected Stacks.
+// a whole: the command is then for all affected Stacks.
 func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 	state := &w.PullRequest.Status.Commands
-	if w.Restricted != "" && state.AllowedHead != facts.Head {
-		all := len(facts.Command.Stacks) == 0 && len(d.Stacks) > 0
-		for _, s := range d.Stacks {
-			all = all && s.Reason == command.Allowed
-		}
-		if all {
-			state.AllowedHead, state.AllowedBy = facts.Head, facts.User
-		}
-		return
+	if w.Restricted != "" && !facts.HeadAllowed && d.Allowed() {
+		state.AllowedHead, state.AllowedBy = facts.Head, facts.User
 	}
 	for _, s := range d.Stacks {
 		if s.Reason != command.Allowed {

@@ -53,7 +53,8 @@ func TestACommandIsForTheHeadThatItNames(t *testing.T) {
 		"/cairn plan " + headOne:                 "", // that its author read before the push
 		"/cairn plan " + headTwo:                 headTwo,
 		"/cairn plan " + headTwo[:20]:            "",
-		"/cairn plan " + headTwo + " web/net":    "",
+		"/cairn plan " + headTwo + " web/net":    "", // all start together
+		"/cairn plan " + headTwo + " net app":    headTwo,
 		"/cairn plan web/net web/app " + headTwo: "",
 	} {
 		for _, created := range []time.Duration{-time.Hour, 0, time.Hour} {
@@ -70,6 +71,9 @@ func TestACommandIsForTheHeadThatItNames(t *testing.T) {
 			}
 			if got := w.PullRequest.Status.Commands; got.AllowedHead != want {
 				t.Errorf("%s: %s allowed %q: %s", body, got.AllowedBy, got.AllowedHead, got.Answer)
+			}
+			if got := w.PullRequest.Status.Commands.Answer; strings.Contains(got, "is accepted") != (want != "") {
+				t.Errorf("%s: the answer is %q", body, got)
 			}
 		}
 	}

@@ -18,6 +18,8 @@ type Snapshot struct {
 	Head string
 	// Restricted: nothing of the pull request is planned unless a command names the head.
 	Restricted bool
+	// HeadAllowed: a command allowed the plans of this head.
+	HeadAllowed bool
 	// Closed: it is closed or merged. Conflict: it does not merge into its base.
 	Closed, Conflict bool
 	// Authors are the author of the pull request, and the authors and committers of its commits, as User returns them.
@@ -75,6 +77,7 @@ const (
 	SelfApproval Reason = "SelfApproval"
 	NotApproved  Reason = "NotApproved"
 	NotLocked    Reason = "NotLocked"
+	NotAll       Reason = "NotAll"
 )
 
 // Decision is what a command may do: the result of each Stack, or the reason why it is rejected as a whole.
@@ -131,7 +134,52 @@ func Decide(s Snapshot) Decision {
 			}
 		}
 	}
+	if s.Command.Verb == Plan && s.Restricted && !s.HeadAllowed {
+		s.allowAll(&d)
+	}
 	return d
+}
+
+// allowAll rejects a command that does not allow all plans of a restricted pull request: each executes the code of the same head, so
+// one user has to be allowed to plan all affected Stacks.
+func (s Snapshot) allowAll(d *Decision) {
+	var forbidden, others []string
+	for _, st := range s.Stacks {
+		r := Ref{st.Namespace, st.Name}
+		isAllowed := slices.ContainsFunc(d.Stacks, func(of Result) bool { return of.Stack == r && of.Reason == Allowed })
+		switch {
+		case !st.Affected || st.Skipped || isAllowed:
+		case slices.Contains(st.Verbs, string(Plan)):
+			others = append(others, r.String())
+		default:
+			forbidden = append(forbidden, r.String())
+		}
+	}
+	why := ""
+	switch {
+	case len(forbidden) > 0:
+		why = fmt.Sprintf("the plans of this pull request start together: a user with the verb plan also on %s has to comment "+
+			"/cairn plan %s", some(forbidden), s.Head)
+	case len(others) > 0:
+		why = fmt.Sprintf("the plans of this pull request start together, also those of %s: comment /cairn plan %s", some(others), s.Head)
+	default:
+		return
+	}
+	for i, r := range d.Stacks {
+		if r.Reason == Allowed {
+			d.Stacks[i] = Result{Stack: r.Stack, Reason: NotAll, Message: "rejected because " + why}
+		}
+	}
+}
+
+// some returns the first of some names.
+func some(names []string) string {
+	const most = 3
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // needsPlan reports whether the command is about a plan that the user has read.

@@ -60,6 +60,16 @@ func bobs(line string, stacks ...Stack) Snapshot {
 	return Snapshot{Command: *c, User: bob, Head: head, Authors: []string{alice}, Stacks: stacks}
 }
 
+// restricted is a command of bob in a pull request that a user has to allow.
+func restricted(line string, stacks ...Stack) Snapshot {
+	return bobs(line, stacks...).with(func(s *Snapshot) { s.Restricted = true })
+}
+
+// cdn is another Stack.
+func cdn(edits ...func(*Stack)) Stack {
+	return planned(append(edits, named("web", "cdn"), at(""))...)
+}
+
 func (s Snapshot) with(edit func(*Snapshot)) Snapshot {
 	edit(&s)
 	return s
@@ -71,11 +81,21 @@ func TestCommandDecision(t *testing.T) {
 		// whole is the reason of the decision, net that of the Stack web/net.
 		whole, net Reason
 	}{
-		"a plan is approved":                   {bobs("/cairn approve", planned()), Allowed, Allowed},
-		"a plan is applied":                    {bobs("/cairn apply net", planned()), Allowed, Allowed},
-		"a plan is rejected":                   {bobs("/cairn reject web/net", planned()), Allowed, Allowed},
-		"a plan that waits is applied":         {bobs("/cairn apply", planned(func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Allowed, Allowed},
-		"a Stack is planned":                   {bobs("/cairn plan", planned(at(""))), Allowed, Allowed},
+		"a plan is approved":            {bobs("/cairn approve", planned()), Allowed, Allowed},
+		"a plan is applied":             {bobs("/cairn apply net", planned()), Allowed, Allowed},
+		"a plan is rejected":            {bobs("/cairn reject web/net", planned()), Allowed, Allowed},
+		"a plan that waits is applied":  {bobs("/cairn apply", planned(func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Allowed, Allowed},
+		"a Stack is planned":            {bobs("/cairn plan", planned(at(""))), Allowed, Allowed},
+		"a restricted one, all of it":   {restricted("/cairn plan", planned(at("")), cdn(may("plan"))), Allowed, Allowed},
+		"a restricted one, all by name": {restricted("/cairn plan net cdn", planned(at("")), cdn(may("plan"))), Allowed, Allowed},
+		"a restricted one, and what is beyond maxStacks": {
+			restricted("/cairn plan", planned(at("")), cdn(may(), func(s *Stack) { s.Skipped = true })), Allowed, Allowed,
+		},
+		"a restricted one, one of two by name":          {restricted("/cairn plan net", planned(at("")), cdn(may("plan"))), Allowed, NotAll},
+		"a restricted one, without the verb on another": {restricted("/cairn plan", planned(at("")), cdn(may())), Allowed, NotAll},
+		"a restricted one whose head is allowed": {
+			restricted("/cairn plan net", planned(), cdn(may())).with(func(s *Snapshot) { s.HeadAllowed = true }), Allowed, Allowed,
+		},
 		"a Stack is planned again":             {bobs("/cairn plan", planned()), Allowed, Allowed},
 		"a failed Stack is planned again":      {bobs("/cairn plan", planned(at("Failed"))), Allowed, Allowed},
 		"a plan of an older head is replaced":  {bobs("/cairn plan", planned(at("Planning"), func(s *Stack) { s.Head = older })), Allowed, Allowed},
@@ -233,6 +253,8 @@ func TestTexts(t *testing.T) {
 	show("apply while planning", Decide(bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning")))).Text())
 	show("empty apply", Decide(bobs("/cairn apply")).Text())
 	show("a fork without a commit", Decide(bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, "" })).Text())
+	show("a fork with a Stack that the user may not plan", Decide(restricted("/cairn plan", planned(at("")), cdn(may()))).Text())
+	show("a fork, for one Stack", Decide(restricted("/cairn plan net", planned(at("")), cdn())).Text())
 	show("another head", Decide(bobs("/cairn approve", planned()).with(func(s *Snapshot) { s.Command.Commit = older })).Text())
 	file := filepath.Join("testdata", "texts.golden.md")
 	if *update {
