@@ -56,10 +56,19 @@ func Decide(w Snapshot) Decision {
 		d.Again = sooner(d.Again, next.Sub(w.Now))
 	}
 	ready := apimeta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
-	if ready.Status == metav1.ConditionUnknown {
+	switch {
+	case ready.Status == metav1.ConditionUnknown:
 		d.Again = sooner(d.Again, min(max(w.Now.Sub(ready.LastTransitionTime.Time), fetchFirst), fetchLongest))
+	case needsUser(d.Status):
+		d.Again = sooner(d.Again, fetchLongest)
 	}
 	return d
+}
+
+// needsUser reports whether a plan needs a permission, a Secret, or an output for example, of which there is no event.
+func needsUser(s v1alpha1.PullRequestStatus) bool {
+	return s.Phase == v1alpha1.PullRequestAwaitingCommand ||
+		slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool { return stack.Run == "" })
 }
 
 // acts are what was done about the Runs of a Decision.

@@ -68,6 +68,26 @@ func TestPlanThatWaitsIsCheckedAgain(t *testing.T) {
 	}
 }
 
+// There is no event when a permission is granted, or an output or a Secret exists.
+func TestWhatNeedsAUserIsCheckedAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Snapshot)
+		want   time.Duration
+	}{
+		"a permission": {func(w *Snapshot) { w.Restricted = "a fork" }, fetchLongest},
+		"an output": {func(w *Snapshot) {
+			w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "Stack net has no output vpc"}}
+		}, fetchLongest},
+		"nothing": {func(w *Snapshot) { w.Merge.Affected = nil }, 0},
+	} {
+		w := pull(tt.change)
+		w.Repository, w.CommentedAt = repositoryOf(), noon.Add(-time.Hour)
+		if d := Decide(w); d.Again != tt.want {
+			t.Errorf("%s: again in %s", name, d.Again)
+		}
+	}
+}
+
 // A plan that waits for something is in progress, and not a failure. It starts once its inputs are known.
 func TestPlanThatWaitsIsNotAFailure(t *testing.T) {
 	w := pull(func(w *Snapshot) {

@@ -271,6 +271,108 @@ func TestAMergeThatIsFetchedBeforeTheListKeepsTheRecord(t *testing.T) {
 	}
 }
 
+// There is no event when a user gets the verb plan.
+func TestAVerbThatIsGrantedIsNoticed(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	p := &pullModel{
+		Number: 1, State: "open", User: userModel{"mallory"}, Updated: h.now,
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+	}
+	for len(h.git.affected(p)) == 0 || h.git.conflicts(p) {
+		p.Head.SHA = h.git.commit()
+	}
+	h.git.pulls = []*pullModel{p}
+	h.git.fetch()
+	for range 120 {
+		h.now = h.now.Add(time.Second)
+		h.settle()
+	}
+	phase := func() v1alpha1.PullRequestPhase {
+		return h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest).Status.Phase
+	}
+	if phase() != v1alpha1.PullRequestAwaitingCommand {
+		t.Fatal(phase())
+	}
+	h.git.granted = "mallory"
+	for range 70 {
+		h.now = h.now.Add(time.Second)
+		h.settle()
+	}
+	if h.check(); phase() != v1alpha1.PullRequestPlanned || h.problem != "" {
+		t.Errorf("%s a minute after the grant; %s", phase(), h.problem)
+	}
+}
+
+// What prevents a plan, such as an output that does not exist, is checked again after a minute and not at each event.
+func TestWhatPreventsAPlanIsCheckedAgain(t *testing.T) {
+	g, repo, head, _ := fetched(t) // its Stacks are suspended
+	g.Access = allowed(nil)
+	w := pull()
+	w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Author = repo.Spec.PullRequests, head, "gitlab:git.example.com:alice"
+	merge := func(after time.Duration) *Merge {
+		t.Helper()
+		w.Now, w.Merge = noon.Add(after), nil
+		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil {
+			t.Fatal(err)
+		}
+		return w.Merge
+	}
+	first := merge(0)
+	if len(first.Affected) != 1 || first.Affected[0].Problem == "" {
+		t.Fatalf("%+v", first)
+	}
+	if merge(59*time.Second) != first || merge(time.Minute) == first {
+		t.Error("it is not checked once a minute")
+	}
+}
+
+// asked is a Git provider that counts requests about users.
+type asked struct {
+	commented
+	requests *int
+}
+
+func (a asked) Teams(context.Context, string) ([]string, error) { *a.requests++; return nil, nil }
+func (a asked) Committers(context.Context, int, string) ([]string, error) {
+	*a.requests++
+	return []string{"mallory"}, nil
+}
+
+// A check whether a pull request is still restricted costs no request each time: many of one bot may wait.
+func TestUsersAreReadOnceForMany(t *testing.T) {
+	n := 0
+	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: asked{requests: &n}, answers: &answers{}}
+	check := func(number int64, base string, after time.Duration) int {
+		t.Helper()
+		before := n
+		w := pull()
+		w.Now, w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = noon.Add(after), "gitlab:git.example.com:mallory", number
+		w.Merge.Base = base
+		if reason, err := restricted(t.Context(), allowed(nil), &w, provider, w.Merge.Affected); err != nil || reason == "" {
+			t.Fatal(reason, err)
+		}
+		return n - before
+	}
+	for _, tt := range []struct {
+		what, base string
+		number     int64
+		after      time.Duration
+		want       int
+	}{
+		{"the first one", headTwo, 1, 0, 2},
+		{"the same one", headTwo, 1, 30 * time.Second, 0},
+		{"another one of the user", headTwo, 2, 30 * time.Second, 1},
+		{"teams after a minute", headTwo, 1, time.Minute, 1},
+		{"commits on another base", headOne, 1, time.Minute, 1},
+		{"commits after five minutes", headTwo, 2, 6 * time.Minute, 2},
+	} {
+		if got := check(tt.number, tt.base, tt.after); got != tt.want {
+			t.Errorf("%s: %d requests", tt.what, got)
+		}
+	}
+}
+
 // The statuses of a closed pull request cannot be sent if its commit is gone, or its repository is archived.
 func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 	for status, want := range map[int]bool{404: true, 403: true, 422: true, 503: false, 401: false} {

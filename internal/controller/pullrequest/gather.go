@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +20,6 @@ import (
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
-	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 // Gatherer is the Merger of the operator.
@@ -47,6 +47,8 @@ type merged struct {
 	*Merge
 	key        mergeKey
 	restricted string
+	// until is when what prevents the plan of a Stack is checked again; zero if there is nothing.
+	until time.Time
 }
 
 // mergeKey is what decides the result of a merge and the inputs of the affected Stacks.
@@ -84,14 +86,17 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	}
 	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
 	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), sets.hash(), allowed}
-	if known, ok := g.merges.get(w.PullRequest.UID); ok && known.key == key && known.restricted == "" {
+	known, ok := g.merges.get(w.PullRequest.UID)
+	ok = ok && known.key == key && (known.until.IsZero() || w.Now.Before(known.until))
+	if ok && known.restricted == "" {
 		w.Merge = known.Merge
 		return nil
-	} else if ok && known.key == key {
+	} else if ok {
+		w.Merge = known.Merge
 		if w.Restricted, err = restricted(ctx, g.Access, w, provider, known.Affected); err != nil || w.Restricted != "" {
-			w.Merge = known.Merge
 			return err
 		}
+		w.Merge = nil
 	}
 	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
 	if err != nil {
@@ -113,7 +118,11 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 		settled = settled && complete
 	}
 	if settled {
-		g.merges.add(w.PullRequest.UID, merged{w.Merge, key, w.Restricted})
+		result := merged{Merge: w.Merge, key: key, restricted: w.Restricted}
+		if slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return a.Problem != "" }) {
+			result.until = w.Now.Add(fetchLongest)
+		}
+		g.merges.add(w.PullRequest.UID, result)
 	}
 	return nil
 }
@@ -173,7 +182,7 @@ func (g *Gatherer) gatherAffected(
 	if w.Restricted != "" { // a change of the base may affect Stacks that it did not when a user allowed the head
 		planned := slices.DeleteFunc(slices.Clone(w.Merge.Affected[:min(len(w.Merge.Affected), int(*w.Settings.MaxStacks))]),
 			func(a Affected) bool { return slices.Contains(commands.Requested, a.String()) })
-		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, planned)
+		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, w.Now, planned)
 		if err != nil {
 			return false, err
 		}
@@ -226,8 +235,8 @@ func restricted(ctx context.Context, access Access, w *Snapshot, provider Provid
 		return "the author of the pull request is not known", nil
 	}
 	users := []string{spec.Author}
-	if known, ok := provider.Client.(pulls.Committers); ok && len(affected) > 0 {
-		logins, err := known.Committers(ctx, int(spec.Number), spec.Head.Commit)
+	if len(affected) > 0 {
+		logins, err := provider.committersOf(ctx, w)
 		if err != nil {
 			return "", err
 		}
@@ -240,7 +249,7 @@ func restricted(ctx context.Context, access Access, w *Snapshot, provider Provid
 		if user == "" {
 			return "the Git provider does not know the user of each commit", nil
 		}
-		if allowed, err := mayPlan(ctx, access, user, provider, affected); err != nil || !allowed {
+		if allowed, err := mayPlan(ctx, access, user, provider, w.Now, affected); err != nil || !allowed {
 			return user + ", who opened the pull request or has a commit in it, does not have the verb plan on all affected Stacks", err
 		}
 	}
@@ -248,13 +257,15 @@ func restricted(ctx context.Context, access Access, w *Snapshot, provider Provid
 }
 
 // mayPlan reports whether a user has the verb plan on each of some Stacks.
-func mayPlan(ctx context.Context, access Access, user string, provider Provider, affected []Affected) (bool, error) {
+func mayPlan(
+	ctx context.Context, access Access, user string, provider Provider, now time.Time, affected []Affected,
+) (bool, error) {
 	groups, asked := []string(nil), false
 	for _, stack := range affected {
 		key := stack.Key
 		allowed, err := access.Allows(ctx, user, nil, verbPlan, key)
 		if err == nil && !allowed && !asked {
-			groups, err = provider.groupsOf(ctx, user)
+			groups, err = provider.groupsOf(ctx, user, now)
 			asked = true
 		}
 		if err == nil && !allowed && len(groups) > 0 {

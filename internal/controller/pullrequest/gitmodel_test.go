@@ -33,6 +33,8 @@ type gitModel struct {
 	writers map[string]map[*process]bool
 	// shared are the heads that were of several pull requests.
 	shared map[string]bool
+	// granted is another user than Alice who has the verb plan; empty for none.
+	granted string
 	// committers of heads that are not of Alice.
 	committers map[string]string
 	// landed are the heads that the base has.
@@ -224,7 +226,7 @@ func (g *gitModel) commentsOf(number int, by string) (found []*commentModel) {
 
 // restricted reports whether nothing of a pull request may run without a command.
 func (g *gitModel) restricted(p *pullModel) bool {
-	return p.User.Login != "alice" || p.Head.Repo["id"] != 1 || g.committers[p.Head.SHA] != ""
+	return p.User.Login != "alice" && p.User.Login != g.granted || p.Head.Repo["id"] != 1 || g.committers[p.Head.SHA] != ""
 }
 
 // affected returns the names of the Stacks that a pull request affects.
@@ -286,7 +288,9 @@ func (g *gitModel) Forget(types.UID) {}
 
 // Allows implements Access.
 func (g *gitModel) Allows(_ context.Context, user string, _ []string, _ string, _ Key) (allowed bool, err error) {
-	err = g.crossing("a review of access", func() { allowed = user == "gitea:git.example.com:alice" })
+	err = g.crossing("a review of access", func() {
+		allowed = strings.HasSuffix(user, ":alice") || g.granted != "" && strings.HasSuffix(user, ":"+g.granted)
+	})
 	return allowed, err
 }
 

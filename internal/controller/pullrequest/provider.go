@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,43 @@ type Provider struct {
 	pulls.Client
 	// Name and Host identify its users. Example: gitea, git.example.com.
 	Name, Host string
+
+	answers *answers
+}
+
+// answers are what a Git provider answered about users a short time ago.
+type answers struct {
+	teams      cache[string, answer]
+	committers cache[commits, answer]
+}
+
+type answer struct {
+	names []string
+	at    time.Time
+}
+
+// commits are those of a pull request: from a base to a head.
+type commits struct {
+	number           int
+	head, base, onto string
+}
+
+// teamsFor and committersFor are how long answers are used. What waits for a permission is checked each minute, which for many
+// pull requests costs few requests.
+const teamsFor, committersFor = time.Minute - time.Second, 5 * time.Minute
+
+// remember returns an answer that is not older than a time, or requests another one.
+func remember[K comparable](
+	known *cache[K, answer], key K, now time.Time, longest time.Duration, request func() ([]string, error),
+) ([]string, error) {
+	if a, ok := known.get(key); ok && now.Sub(a.at) < longest {
+		return a.names, nil
+	}
+	names, err := request()
+	if err == nil {
+		known.add(key, answer{names, now})
+	}
+	return names, err
 }
 
 // User returns the name of a user for RBAC; empty if the login cannot be one.
@@ -47,9 +85,32 @@ func (p Provider) Groups(ctx context.Context, login string) ([]string, error) {
 	return groups, err
 }
 
-// groupsOf returns the groups of a user that User returned.
-func (p Provider) groupsOf(ctx context.Context, user string) ([]string, error) {
-	return p.Groups(ctx, strings.TrimPrefix(user, p.Name+":"+strings.ToLower(p.Host)+":"))
+// groupsOf returns the groups of a user that User returned, as they were within the last minute.
+func (p Provider) groupsOf(ctx context.Context, user string, now time.Time) ([]string, error) {
+	login := strings.TrimPrefix(user, p.Name+":"+strings.ToLower(p.Host)+":")
+	if p.answers == nil {
+		return p.Groups(ctx, login)
+	}
+	return remember(&p.answers.teams, login, now, teamsFor, func() ([]string, error) { return p.Groups(ctx, login) })
+}
+
+// committersOf returns the logins of the commits of a pull request, as they were within the last minutes; none of a Git
+// provider that does not know them.
+func (p Provider) committersOf(ctx context.Context, w *Snapshot) ([]string, error) {
+	known, ok := p.Client.(pulls.Committers)
+	if !ok {
+		return nil, nil
+	}
+	spec := w.PullRequest.Spec
+	request := func() ([]string, error) { return known.Committers(ctx, int(spec.Number), spec.Head.Commit) }
+	if p.answers == nil {
+		return request()
+	}
+	of := commits{number: int(spec.Number), head: spec.Head.Commit, base: spec.Base}
+	if w.Merge != nil {
+		of.onto = w.Merge.Base
+	}
+	return remember(&p.answers.committers, of, w.Now, committersFor, request)
 }
 
 // ConfigError is a configuration that a user has to correct.
@@ -95,7 +156,7 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	if err != nil {
 		return Provider{}, &ConfigError{v1alpha1.ReasonConfigurationInvalid, err.Error()}
 	}
-	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host}
+	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host, answers: &answers{}}
 	made.Client, err = gitprovider.Client(string(settings.Provider), gitprovider.Access{
 		URL: base, Path: path, Secret: secret.Data, Web: p.Web,
 	})
