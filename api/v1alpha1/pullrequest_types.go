@@ -378,7 +378,8 @@ type PullRequests struct {
 	URL string `json:"url,omitempty"`
 	// Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
 	// comments and commit statuses. Comments are of the user of this token. For an App of GitHub, the keys are
-	// githubAppID, githubAppInstallationID and githubAppPrivateKey. Example: {secret: {name: infra-pulls}}.
+	// githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt adds a certificate authority for its
+	// API; without it, that of spec.credentials applies. Example: {secret: {name: infra-pulls}}.
 	Credentials SecretSource `json:"credentials"`
 	// Interval is the time between two requests for the open pull requests. Webhooks trigger additional ones. At least
 	// 1s and at most 24h. Default: 1m.

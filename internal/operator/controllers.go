@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -66,8 +67,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Inputs: p.inputs, Scheduler: turns,
 		Recorder: p.telemetry.witness(mgr, p.log), Pods: pods,
 	}
-	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: &http.Client{
-		Transport: download.Transport(o.Egress, providerTimeout), Timeout: providerTimeout,
+	providers := &pullrequest.Providers{Live: mgr.GetAPIReader(), Web: func(trusted *x509.CertPool) *http.Client {
+		return &http.Client{Transport: download.Trusting(o.Egress, providerTimeout, trusted), Timeout: providerTimeout}
 	}}
 	discovery := &pullrequest.Discovery{Client: mgr.GetClient(), Provider: providers.Of, Mine: o.Shard.has}
 	units := closure.New(closure.Options{CacheBytes: knownUnits})

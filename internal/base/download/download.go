@@ -5,6 +5,8 @@ package download
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
@@ -29,8 +31,14 @@ var ErrStalled = errors.New("nothing more arrived for 30 seconds")
 // Transport returns a transport that uses the proxies in the environment, and connects to the addresses that a Guard
 // allows. A request to a server that does not begin to answer within the time fails; 0 is Answer.
 func Transport(to *egress.Guard, answer time.Duration) *egress.Transport {
+	return Trusting(to, answer, nil)
+}
+
+// Trusting returns a transport like Transport that trusts some certificates; nil are those of the machine.
+func Trusting(to *egress.Guard, answer time.Duration, trusted *x509.CertPool) *egress.Transport {
 	answer = cmp.Or(answer, Answer)
 	return to.Transport(&http.Transport{
+		TLSClientConfig:       &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   answer,
 		ResponseHeaderTimeout: answer,
 		IdleConnTimeout:       time.Minute,

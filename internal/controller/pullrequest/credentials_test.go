@@ -1,14 +1,27 @@
 package pullrequest
 
 import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/download"
+	"cairn.dev/cairn/internal/base/egress/egresstest"
 )
 
 // A plan of a pull request has none of the credentials of its Stack, unless the Stack declares it. The Repository sets the
@@ -45,6 +58,58 @@ func TestPullRequestHasNoCredentialsOfTheStack(t *testing.T) {
 		}
 		if stack.Spec.Runner.ServiceAccountName != "apply" || len(stack.Spec.Env) != 1 {
 			t.Fatal("the Stack was changed")
+		}
+	}
+}
+
+// secrets are the Secrets of a namespace.
+type secrets map[string]map[string][]byte
+
+func (s secrets) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	data, ok := s[key.Name]
+	if !ok {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	o.SetName(key.Name)
+	o.(*corev1.Secret).Data = data
+	return nil
+}
+
+func (secrets) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+// atlantis #1742: git trusted the authority of a company, and the client of the API did not.
+func TestTheClientOfTheAPITrustsTheAuthorityOfTheSecret(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Total-Count", "0")
+		_, _ = w.Write([]byte("[]")) // the client reports it
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes
+	server.StartTLS()
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	token := []byte("t")
+	for name, tt := range map[string]struct {
+		secrets secrets
+		want    string
+	}{
+		"in the Secret of pull requests": {secrets{"pulls": {"token": token, "ca.crt": ca}, "git": {}}, ""},
+		"in the Secret of git":           {secrets{"pulls": {"token": token}, "git": {"ca.crt": ca}}, ""},
+		"in none":                        {secrets{"pulls": {"token": token}, "git": {}}, "unknown authority"},
+		"without a Secret of git":        {secrets{"pulls": {"token": token}}, "unknown authority"},
+		"no certificate":                 {secrets{"pulls": {"token": token, "ca.crt": token}}, "ca.crt has no certificate in it"},
+	} {
+		providers := &Providers{Live: tt.secrets, Web: func(trusted *x509.CertPool) *http.Client {
+			return &http.Client{Transport: download.Trusting(egresstest.Loopback(), time.Minute, trusted)}
+		}}
+		repo := repositoryOf()
+		repo.Spec.URL, repo.Spec.Credentials = server.URL+"/acme/infra.git", &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}}
+		repo.Spec.PullRequests.Credentials.Secret.Name = "pulls"
+		provider, err := providers.Of(t.Context(), repo)
+		if err == nil {
+			_, _, err = provider.Open(t.Context(), "")
+		}
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

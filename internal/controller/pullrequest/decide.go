@@ -67,8 +67,7 @@ func Decide(w Snapshot) Decision {
 
 // needsUser reports whether a plan needs a permission, a Secret, or an output for example, of which there is no event.
 func needsUser(s v1alpha1.PullRequestStatus) bool {
-	return s.Phase == v1alpha1.PullRequestAwaitingCommand ||
-		slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool { return stack.Run == "" })
+	return slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool { return stack.Run == "" })
 }
 
 // acts are what was done about the Runs of a Decision.

@@ -3,6 +3,7 @@
 package pullrequest
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -83,7 +84,7 @@ func newDiscovered(t *testing.T, pulls ...map[string]any) *discovered {
 		},
 	}}
 	d.Make(d.repo)
-	d.Discovery = &Discovery{Client: d.Env.Client, Provider: (&Providers{Live: d.Env.Live, Web: http.DefaultClient}).Of}
+	d.Discovery = &Discovery{Client: d.Env.Client, Provider: (&Providers{Live: d.Env.Live, Web: func(*x509.CertPool) *http.Client { return http.DefaultClient }}).Of}
 	return d
 }
 

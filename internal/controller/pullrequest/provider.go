@@ -2,6 +2,8 @@ package pullrequest
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +18,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/pullrequest/command"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/internal/source/gitprovider"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
@@ -123,8 +126,9 @@ func (e *ConfigError) Error() string { return e.Message }
 type Providers struct {
 	// Live reads the Secrets with tokens, which no cache holds.
 	Live client.Reader
-	// Web sends the requests. It must not connect to addresses that tenants may not name.
-	Web *http.Client
+	// Web returns what sends the requests, and trusts some certificates; nil are those of the machine. It must not connect to
+	// addresses that tenants may not name.
+	Web func(*x509.CertPool) *http.Client
 
 	known cache[providerKey, Provider]
 }
@@ -133,6 +137,8 @@ type providerKey struct {
 	repository types.UID
 	generation int64
 	secret     string
+	// authority is a hash of the certificates.
+	authority [sha256.Size]byte
 }
 
 // Of returns the Provider of a Repository. The error is a ConfigError if a user has to correct something.
@@ -148,7 +154,11 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	if err != nil {
 		return Provider{}, err
 	}
-	key := providerKey{repo.UID, repo.Generation, secret.ResourceVersion}
+	auth, err := p.authority(ctx, repo, secret)
+	if err != nil {
+		return Provider{}, err
+	}
+	key := providerKey{repo.UID, repo.Generation, secret.ResourceVersion, sha256.Sum256(auth.CA)}
 	if known, ok := p.known.get(key); ok {
 		return known, nil
 	}
@@ -156,15 +166,31 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	if err != nil {
 		return Provider{}, &ConfigError{v1alpha1.ReasonConfigurationInvalid, err.Error()}
 	}
+	pool, err := auth.Pool()
+	if err != nil {
+		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, err.Error()}
+	}
 	made := Provider{Name: strings.ToLower(string(settings.Provider)), Host: base.Host, answers: &answers{}}
 	made.Client, err = gitprovider.Client(string(settings.Provider), gitprovider.Access{
-		URL: base, Path: path, Secret: secret.Data, Web: p.Web,
+		URL: base, Path: path, Secret: secret.Data, Web: p.Web(pool),
 	})
 	if err != nil {
 		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsInvalid, "Secret " + name + ": " + err.Error()}
 	}
 	p.known.add(key, made)
 	return made, nil
+}
+
+// authority returns the certificates that sign those of the Git provider: of the Secret of pull requests, else of that with which git
+// fetches.
+func (p *Providers) authority(ctx context.Context, repo *v1alpha1.Repository, secret *corev1.Secret) (git.Auth, error) {
+	const key = "ca.crt"
+	if ca := secret.Data[key]; len(ca) > 0 || repo.Spec.Credentials == nil || repo.Spec.Credentials.Secret.Name == secret.Name {
+		return git.Auth{CA: ca}, nil
+	}
+	ofGit := &corev1.Secret{}
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: repo.Namespace, Name: repo.Spec.Credentials.Secret.Name}, ofGit)
+	return git.Auth{CA: ofGit.Data[key]}, client.IgnoreNotFound(err) // the Repository reports it
 }
 
 // locate returns the URL of the Git provider, and the path of the repository there: at least its owner and its name.
