@@ -586,7 +586,8 @@ export interface components {
                     /**
                      * @description Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
                      *     comments and commit statuses. Comments are of the user of this token. For an App of GitHub, the keys are
-                     *     githubAppID, githubAppInstallationID and githubAppPrivateKey. Example: {secret: {name: infra-pulls}}.
+                     *     githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt adds a certificate authority for its
+                     *     API; without it, that of spec.credentials applies. Example: {secret: {name: infra-pulls}}.
                      */
                     credentials: {
                         /** @description Secret is a Secret in the same namespace. */
