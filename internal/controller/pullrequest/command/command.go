@@ -180,8 +180,8 @@ func quote(word string) string { return fmt.Sprintf("%.60q", word) }
 // User returns the name of a user of a Git provider for RBAC. Example: gitea:git.example.com:alice. Logins are in lower
 // case, as providers compare them without case and RBAC does not.
 func User(provider, host, login string) (string, error) {
-	if strings.Contains(login, "/") {
-		return "", fmt.Errorf("login %q has a slash", login)
+	if strings.ContainsAny(login, "/ ") {
+		return "", fmt.Errorf("login %q has a slash or a blank", login)
 	}
 	return identity(provider, host, login)
 }
@@ -194,12 +194,14 @@ func Group(provider, host, team string) (string, error) {
 	return identity(provider, host, team)
 }
 
+// identity returns a name for RBAC. The name of a user or team can have all printable characters of ASCII, as those of bots of GitHub
+// and addresses of mail do, but no colon: it is what separates the parts. Other letters may look like these.
 func identity(provider, host, name string) (string, error) {
-	const letters = "abcdefghijklmnopqrstuvwxyz"
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 	for _, part := range []struct{ what, text, allowed string }{
 		{"Git provider", provider, letters},
-		{"host", strings.ToLower(host), letters + "0123456789.-:[]"},
-		{"name", strings.ToLower(name), letters + "0123456789._-/"},
+		{"host", strings.ToLower(host), letters + digits + ".-:[]"},
+		{"name", strings.ToLower(name), letters + digits + " !\"#$%&'()*+,-./;<=>?@[\\]^_`{|}~"},
 	} {
 		if part.text == "" || len(part.text) > 255 || strings.Trim(part.text, part.allowed) != "" {
 			return "", fmt.Errorf("%s %.80q is empty, too long or has characters that are not allowed", part.what, part.text)
