@@ -10,6 +10,9 @@ const (
 	// ReasonProviderFailed: the Git provider denies the request or does not respond. The message has its response;
 	// Cairn retries.
 	ReasonProviderFailed = "ProviderFailed"
+	// ReasonStatusContextInUse: another Repository reports on the same pull requests with the same statuses. Set
+	// another spec.pullRequests.statusContext.
+	ReasonStatusContextInUse = "StatusContextInUse"
 )
 
 // Reasons of the Ready condition of a PullRequest.
@@ -44,6 +47,7 @@ const (
 var pullRequestReasons = []Reason{
 	{Name: ReasonListed, In: InOther},
 	{Name: ReasonProviderFailed, In: InOther, Severity: SeverityError},
+	{Name: ReasonStatusContextInUse, In: InOther, Severity: SeverityError},
 	{Name: ReasonMerging, In: InPullRequest},
 	{Name: ReasonMergeConflict, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonMergeFailed, In: InPullRequest, Severity: SeverityError},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -140,6 +141,9 @@ func failureOf(err error) error {
 func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next *list) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	if err := d.contextInUse(ctx, repo); err != nil {
+		return err
+	}
 	provider, err := d.Provider(ctx, repo)
 	if err != nil {
 		return err
@@ -186,6 +190,43 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 	}
 	next.version = version
 	return nil
+}
+
+// contextInUse returns a ConfigError if an earlier Repository reports on the same pull requests with the same statuses: of two, the
+// last one counts at the Git provider, also a success after a failure. What this one reported before is deleted.
+func (d *Discovery) contextInUse(ctx context.Context, repo *v1alpha1.Repository) error {
+	var all v1alpha1.RepositoryList
+	if err := d.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		if !reportsBefore(&all.Items[i], repo) {
+			continue
+		}
+		if err := d.deleteAll(ctx, client.ObjectKeyFromObject(repo)); err != nil {
+			return err
+		}
+		return &ConfigError{v1alpha1.ReasonStatusContextInUse, fmt.Sprintf("another Repository of this installation reports on these pull "+
+			"requests with the status %s: set another spec.pullRequests.statusContext", repo.Spec.PullRequests.StatusContext)}
+	}
+	return nil
+}
+
+// reportsBefore reports whether a Repository has the statuses of the pull requests of a later one. One whose pull requests cannot be
+// listed has none.
+func reportsBefore(other, repo *v1alpha1.Repository) bool {
+	theirs := other.Spec.PullRequests
+	if other.UID == repo.UID || theirs == nil || other.DeletionTimestamp != nil ||
+		theirs.StatusContext != repo.Spec.PullRequests.StatusContext ||
+		!apimeta.IsStatusConditionTrue(other.Status.Conditions, v1alpha1.ConditionPullRequests) ||
+		cmp.Or(other.CreationTimestamp.Compare(repo.CreationTimestamp.Time), cmp.Compare(other.Namespace, repo.Namespace),
+			cmp.Compare(other.Name, repo.Name)) > 0 {
+		return false
+	}
+	base, path, err := locate(repo)
+	otherBase, otherPath, wrong := locate(other)
+	return err == nil && wrong == nil && strings.EqualFold(base.Host, otherBase.Host) &&
+		strings.EqualFold(strings.Join(path, "/"), strings.Join(otherPath, "/"))
 }
 
 // write creates or updates a PullRequest.

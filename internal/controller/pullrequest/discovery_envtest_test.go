@@ -150,6 +150,44 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
+// Of two Repositories with the same statuses of the same pull requests the last one would count, also a success after a failure.
+func TestTwoRepositoriesDoNotShareAStatusContext(t *testing.T) {
+	d := newDiscovered(t, giteaPull(1, "open", headOne))
+	d.look()
+	if d.condition() != v1alpha1.ReasonListed {
+		t.Fatal(d.condition())
+	}
+	first := d.repo
+	d.repo = &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "second"}, Spec: *first.Spec.DeepCopy()}
+	d.repo.Spec.URL = strings.Replace(first.Spec.URL, "/acme/infra.git", "/Acme/infra", 1)
+	d.Make(d.repo)
+	mine := func() int {
+		all, n := d.known(), 0
+		for _, pull := range all {
+			if pull.Spec.Repository.Name == "second" {
+				n++
+			}
+		}
+		return n
+	}
+	if d.look(); d.condition() != v1alpha1.ReasonStatusContextInUse || mine() > 0 {
+		t.Errorf("the same statuses: %s, %d PullRequests", d.condition(), mine())
+	}
+	second := d.repo
+	d.repo = first
+	if d.look(); d.condition() != v1alpha1.ReasonListed {
+		t.Errorf("the first one: %s", d.condition())
+	}
+	apiserver.Must(t, d.Env.Live.Get(t.Context(), client.ObjectKeyFromObject(second), second))
+	second.Spec.PullRequests.StatusContext = "cairn-eu"
+	apiserver.Must(t, d.Env.Client.Update(t.Context(), second))
+	d.repo = second
+	d.Seen(second)
+	if d.look(); d.condition() != v1alpha1.ReasonListed {
+		t.Errorf("statuses of its own: %s", d.condition())
+	}
+}
+
 // A provider that fails is reported and asked less and less often; nothing is deleted. burrito #333: a failure was not reported.
 func TestDiscoveryReportsFailures(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne))
