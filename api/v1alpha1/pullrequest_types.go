@@ -222,7 +222,8 @@ type PullRequestStack struct {
 	// Phase of the Run.
 	// +optional
 	Phase RunPhase `json:"phase,omitempty"`
-	// Plan is the summary of the plan, without resources and findings. Unset until the plan succeeds.
+	// Plan is the summary of the plan, without resources, and with at most 5 findings of policies. Unset until the plan
+	// succeeds.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
 	// Message is why there is no plan, or why it failed.

@@ -238,7 +238,7 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 			lean := *plan.DeepCopy()
 			lean.Resources = nil
 			if lean.Policy != nil {
-				lean.Policy.Findings = nil
+				lean.Policy.Findings = first(lean.Policy.Findings)
 			}
 			stacks[i].Plan = &lean
 		}
@@ -247,6 +247,17 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 		}
 	}
 	return stacks
+}
+
+// first returns the first findings, which are those that deny the plan, with messages of a length that a status with many Stacks can
+// have.
+func first(findings []v1alpha1.PolicyFinding) []v1alpha1.PolicyFinding {
+	const most, longest = 5, 300
+	findings = slices.Clone(findings[:min(most, len(findings))])
+	for i := range findings {
+		findings[i].Message = runinfo.Clip(findings[i].Message, longest)
+	}
+	return findings
 }
 
 // setReady sets the Ready condition.

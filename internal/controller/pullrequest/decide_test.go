@@ -7,8 +7,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 )
 
 const (
@@ -178,6 +180,40 @@ func TestOnlyOtherInputsArePlannedAgain(t *testing.T) {
 	w.PullRequest.Status.Stacks[0].Run = "" // as a command does
 	if third := next(&w); third.Stacks[0].Run == first.Stacks[0].Run || third.Stacks[0].Plan != nil {
 		t.Errorf("the plan that a comment requests: %+v", third.Stacks[0])
+	}
+}
+
+// The comment has the texts of findings, also those of warnings. The cache has none, so the Run is read from the API server.
+func TestFindingsOfPoliciesAreShown(t *testing.T) {
+	w := pull()
+	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
+	name := next(&w).Stacks[0].Run
+	findings := []v1alpha1.PolicyFinding{{Policy: "rules/cost.rego", Action: "RequireApproval", Message: "more than 100 EUR"}}
+	for range 10 {
+		findings = append(findings, v1alpha1.PolicyFinding{Policy: "rules/tags.rego", Action: "Warn", Message: strings.Repeat("no tag ", 100)})
+	}
+	run := &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name},
+		Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{
+			Policy: &v1alpha1.PolicyResult{Checked: 2, ApprovalRequired: 1, Warned: 10, Findings: findings},
+		}},
+	}
+	h := newHistory(2)
+	h.quiet = true
+	h.api.put(clone(run))
+	inCache := run.DeepCopy()
+	inCache.Status.Plan.Policy.Findings = nil
+	cached := &kube{history: h, cache: map[key]client.Object{keyOf(run): inCache}}
+	r := &Reconciler{Client: cached, Live: &kube{history: h}}
+	if err := r.gatherRuns(t.Context(), &w); err != nil {
+		t.Fatal(err)
+	}
+	got := next(&w).Stacks[0].Plan.Policy
+	if got.Warned != 10 || len(got.Findings) != 5 || len(got.Findings[1].Message) > 310 {
+		t.Fatalf("%+v", got)
+	}
+	if text := comment.Render(w.reportOf(&w.PullRequest.Status), comment.Format{Limit: 65_536}); !strings.Contains(text, "more than 100 EUR") {
+		t.Error(text)
 	}
 }
 

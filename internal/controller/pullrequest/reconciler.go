@@ -209,7 +209,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 		run := &v1alpha1.Run{}
 		key := client.ObjectKey{Namespace: s.Namespace, Name: s.Run}
 		err := r.Client.Get(ctx, key, run)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || err == nil && hasFindings(run) { // which the cache does not have
 			err = r.Live.Get(ctx, key, run)
 		}
 		if client.IgnoreNotFound(err) != nil {
@@ -220,6 +220,13 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// hasFindings reports whether policies have findings about the plan of a finished Run.
+func hasFindings(run *v1alpha1.Run) bool {
+	plan := run.Status.Plan
+	return run.Status.Phase.Finished() && plan != nil && plan.Policy != nil &&
+		plan.Policy.Denied+plan.Policy.ApprovalRequired+plan.Policy.Warned > 0
 }
 
 // retry records an error of the Git provider while facts were gathered, and retries later and later, since it may not respond for

@@ -291,7 +291,10 @@ export interface components {
                      * @enum {string}
                      */
                     phase?: "Queued" | "Planning" | "AwaitingApproval" | "Applying" | "Shell" | "Succeeded" | "Failed" | "Canceled" | "Superseded";
-                    /** @description Plan is the summary of the plan, without resources and findings. Unset until the plan succeeds. */
+                    /**
+                     * @description Plan is the summary of the plan, without resources, and with at most 5 findings of policies. Unset until the plan
+                     *     succeeds.
+                     */
                     plan?: {
                         /**
                          * Format: int32
