@@ -739,7 +739,7 @@ describe('pull requests', () => {
           },
         },
       },
-      '/api/v1/pullrequests?namespace=shop&repository=infra&limit=50': runs(aPullRequest()),
+      '/api/v1/pullrequests?namespace=shop&repository=infra&state=Open&limit=50': runs(aPullRequest()),
     })
     const table = await screen.findByRole('table', { name: 'Pull requests of infra' })
     expect(within(table).getByRole('link', { name: '#7 Widen the subnet' })).toBeInTheDocument()
