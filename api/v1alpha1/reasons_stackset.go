@@ -18,6 +18,9 @@ const (
 	ReasonNamesCollide = "NamesCollide"
 	// ReasonStackNotOwned: a Stack of that name exists, and is not of the StackSet. Label it, or choose another name.
 	ReasonStackNotOwned = "StackNotOwned"
+	// ReasonNamespaceNotGranted: Stacks in other namespaces are not written, since no StackGrant there allows it. The message
+	// has the object to create.
+	ReasonNamespaceNotGranted = "NamespaceNotGranted"
 	// ReasonStackRejected: the API server rejected a Stack. The message has its answer.
 	ReasonStackRejected = "StackRejected"
 	// ReasonNothingGenerated: the generators list nothing. No Stack is suspended or deleted.
@@ -49,6 +52,7 @@ var stackSetReasons = []Reason{
 	{Name: ReasonRenderingFailed, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonNamesCollide, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonStackNotOwned, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonNamespaceNotGranted, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonStackRejected, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonNothingGenerated, In: InStackSet, Severity: SeverityWarning},
 	{Name: ReasonTooManyGone, In: InStackSet, Severity: SeverityError},

@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StackGrant allows Stacks of other namespaces to depend on Stacks of its own namespace and to use their outputs. It
-// has no status. A deletion withdraws it: Runs in progress continue, and no new ones start.
+// StackGrant allows Stacks of other namespaces to depend on Stacks of its own namespace and to use their outputs, or
+// StackSets of other namespaces to create and change Stacks in it. It has no status. A deletion withdraws it: Runs in
+// progress continue, and no new ones start; the Stacks of a StackSet stay as they are.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=cairn
@@ -56,7 +57,8 @@ type StackGrantSpec struct {
 
 // StackGrantFrom is a kind of objects in a namespace.
 type StackGrantFrom struct {
-	// Kind is the kind of the objects. Stack: they can depend on the Stacks and use their outputs.
+	// Kind is the kind of the objects. Stack: they can depend on the Stacks and use their outputs. StackSet: they can
+	// create, change, suspend and delete the Stacks.
 	Kind StackGrantKind `json:"kind"`
 	// Namespace is the namespace of the objects. Example: shop.
 	// +kubebuilder:validation:MinLength=1
@@ -67,11 +69,16 @@ type StackGrantFrom struct {
 
 // StackGrantKind is a kind of objects that can use Stacks of another namespace.
 //
-// +kubebuilder:validation:Enum=Stack
+// +kubebuilder:validation:Enum=Stack;StackSet
 type StackGrantKind string
 
-// GrantStack is a Stack that depends on another one.
-const GrantStack StackGrantKind = "Stack"
+// Kinds of a StackGrant.
+const (
+	// GrantStack is a Stack that depends on another one.
+	GrantStack StackGrantKind = "Stack"
+	// GrantStackSet is a StackSet that generates Stacks.
+	GrantStackSet StackGrantKind = "StackSet"
+)
 
 // Allow reports whether one of the StackGrants allows objects of a kind in a namespace to use a Stack. One that is being
 // deleted allows nothing.

@@ -9,9 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// StackSetLabel is on each Stack of a StackSet, with the name of the StackSet, which is in the same namespace. A StackSet
-// takes over a Stack that a user created once the user has added this label.
-const StackSetLabel = "cairn.dev/stackset"
+// StackSetLabel is on each Stack of a StackSet, with the name of the StackSet. StackSetNamespaceLabel has its namespace, if
+// that is not the one of the Stack. A StackSet takes over a Stack that a user created once the user has added these labels.
+const (
+	StackSetLabel          = "cairn.dev/stackset"
+	StackSetNamespaceLabel = "cairn.dev/stackset-namespace"
+)
 
 // Annotations of Stacks that a StackSet writes, and of StackSets that users write.
 const (
@@ -114,6 +117,18 @@ type StackSetSpec struct {
 	// the type of its value. $${ stands for the text ${.
 	Template StackSetTemplate `json:"template"`
 
+	// Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a StackGrant for
+	// StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in its own namespace.
+	// Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as they are and are not
+	// written any more. At most 10. Example: [shop-dev, shop-prod].
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +listType=set
+	// +optional
+	Namespaces []string `json:"namespaces,omitempty"`
+
 	// Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
 	// deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
 	// is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an approval.
@@ -166,6 +181,27 @@ func (s *StackSet) RepositoryKey() (key types.NamespacedName, ok bool) {
 	}
 	ref := s.Spec.Repository
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, s.Namespace), Name: ref.Name}, true
+}
+
+// Owns reports whether a Stack is of the StackSet.
+func (s *StackSet) Owns(stack *Stack) bool {
+	key, ok := stack.StackSetKey()
+	return ok && key == types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+}
+
+// StackSetKey returns the namespace and name of the StackSet that a Stack is of; ok is false for none.
+func (s *Stack) StackSetKey() (key types.NamespacedName, ok bool) {
+	name := s.Labels[StackSetLabel]
+	return types.NamespacedName{Namespace: cmp.Or(s.Labels[StackSetNamespaceLabel], s.Namespace), Name: name}, name != ""
+}
+
+// StackSet returns the StackSet that a Stack is of: its name or, in another namespace, NAMESPACE/NAME. Empty for none.
+func (s *Stack) StackSet() string {
+	key, _ := s.StackSetKey()
+	if key.Name == "" || key.Namespace == s.Namespace {
+		return key.Name
+	}
+	return key.String()
 }
 
 // StackSetGenerator lists items.
@@ -263,7 +299,8 @@ type StackSetTerragrunt struct {
 
 // StackSetTemplate is what each Stack is created from.
 type StackSetTemplate struct {
-	// Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too.
+	// Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too, and
+	// cairn.dev/stackset-namespace in another namespace.
 	Metadata StackSetMetadata `json:"metadata"`
 	// Spec is the spec of the Stacks. It has the fields of spec of a Stack; strings can contain expressions.
 	// +kubebuilder:validation:Type=object
@@ -277,6 +314,11 @@ type StackSetMetadata struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2000
 	Name string `json:"name"`
+	// Namespace is the namespace of each Stack: that of the StackSet, or one of spec.namespaces. Any other value is an
+	// error. Default: the namespace of the StackSet. Example: "shop-${params.env}".
+	// +kubebuilder:validation:MaxLength=2000
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 	// Labels of the Stacks. Values can contain expressions: params of lists and, if the name of the label begins with
 	// directory.cairn.dev/, also captures and the directory. Labels of cairn.dev are rejected. Example:
 	// {directory.cairn.dev/env: "${params.env}"}.
@@ -319,13 +361,14 @@ type StackSetRollout struct {
 
 // StackSetMove keeps the Stack From for the item whose name is To.
 type StackSetMove struct {
-	// From is the name of the Stack.
+	// From is the name of the Stack; of one in another namespace NAMESPACE/NAME.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=317
 	From string `json:"from"`
-	// To is the name that the template has for the item now.
+	// To is the name that the template has for the item now; in another namespace NAMESPACE/NAME. A Stack stays in its
+	// namespace.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=317
 	To string `json:"to"`
 }
 
@@ -387,7 +430,8 @@ type StackSetGroup struct {
 
 // StackSetPreviewed is what mode Create would do.
 type StackSetPreviewed struct {
-	// Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended.
+	// Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended; of
+	// those in other namespaces NAMESPACE/NAME.
 	// +listType=atomic
 	// +optional
 	Create []string `json:"create,omitempty"`
@@ -410,7 +454,7 @@ type StackSetDeletions struct {
 	Digest string `json:"digest"`
 	// Count is the number of Stacks.
 	Count int32 `json:"count"`
-	// Names are the names of the first 20 Stacks.
+	// Names are the names of the first 20 Stacks; of those in other namespaces NAMESPACE/NAME.
 	// +listType=atomic
 	Names []string `json:"names"`
 }

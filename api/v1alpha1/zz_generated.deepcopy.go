@@ -2293,6 +2293,11 @@ func (in *StackSetSpec) DeepCopyInto(out *StackSetSpec) {
 		}
 	}
 	in.Template.DeepCopyInto(&out.Template)
+	if in.Namespaces != nil {
+		in, out := &in.Namespaces, &out.Namespaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.MaxDeletions != nil {
 		in, out := &in.MaxDeletions, &out.MaxDeletions
 		*out = new(intstr.IntOrString)

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -248,6 +250,95 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 	check(t, as(t, "ed").Create(t.Context(), newStack(gone)), "only Cairn sets them")
 	check(t, as(t, "root").Create(t.Context(), newStack(gone)), "") // from a backup
 	check(t, as(t, "seth").Create(t.Context(), newStack(nil)), "")
+}
+
+// bindIn gives users roles in another namespace, and waits for them.
+func bindIn(t *testing.T, namespace string, roles map[string][]string) {
+	t.Helper()
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	for user, all := range roles {
+		for _, role := range all {
+			binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user + "-" + role}}
+			binding.RoleRef = rbacv1.RoleRef{Kind: "ClusterRole", Name: role}
+			binding.Subjects = []rbacv1.Subject{{Kind: "User", Name: user}}
+			apiserver.Must(t, apiserver.Kube.Create(t.Context(), binding))
+		}
+	}
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		for user, all := range roles {
+			set := newSet(t, map[bool]string{true: `{"apply":"Automatic"}`, false: `{}`}[slices.Contains(all, "cairn-approve")])
+			set.Namespace = namespace
+			if as(t, user).Create(ctx, set, client.DryRunAll) != nil {
+				return false, nil
+			}
+		}
+		return true, nil
+	}))
+}
+
+// A user who writes a StackSet needs in each of spec.namespaces what they need in its own namespace.
+func TestStackSetsOfOtherNamespaces(t *testing.T) {
+	setsAreProtected(t)
+	bindIn(t, "shop", map[string][]string{"ed": {"cairn-edit"}, "abe": {"cairn-edit", "cairn-approve"}, "dora": {"cairn-edit", "cairn-destroy"}})
+	bindIn(t, "crm", map[string][]string{"ed": {"cairn-edit"}})
+	var many []string
+	for _, c := range "abcdefghi" {
+		many = append(many, "many-"+string(c))
+		bindIn(t, many[len(many)-1], map[string][]string{"ed": {"cairn-edit"}, "alice": {"cairn-edit", "cairn-approve", "cairn-destroy"}})
+	}
+	const approve, destroy, create = "in namespace crm (spec.namespaces): this requires the verb approve on the Runs there",
+		"in namespace crm (spec.namespaces): this requires the verb destroy on the Stacks there", "this requires the verbs create and update on the Stacks there"
+	for title, tt := range map[string]struct {
+		user, fields string
+		namespaces   []string
+		want         string
+		changes      []change
+	}{
+		"who may create Stacks in all of them":                     {"ed", `{}`, []string{"shop", "crm"}, "", []change{{"ed", `{"spec":{"namespaces":["shop","nowhere"]}}`, "in namespace nowhere (spec.namespaces): " + create}, {"abe", `{"spec":{"mode":"Preview"}}`, "in namespace crm (spec.namespaces): " + create}, {"abe", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+		"who may not in one of them":                               {"abe", `{}`, []string{"shop", "crm"}, "abe cannot write StackSet", nil},
+		"who may in none of them":                                  {"alice", `{}`, []string{"kube-system"}, "in namespace kube-system (spec.namespaces): " + create, nil},
+		"a namespace that does not exist":                          {"ed", `{}`, []string{"nowhere"}, create, nil},
+		"the last of ten":                                          {"ed", `{}`, append([]string{"shop"}, many...), "", []change{{"ed", `{"spec":{"namespaces":["shop","many-a","many-b","many-c","many-d","many-e","many-f","many-g","many-h","kube-system"]}}`, "in namespace kube-system"}}},
+		"more than ten":                                            {"root", `{}`, append([]string{"shop", "crm"}, many...), "must have at most 10 items", nil},
+		"all verbs in nine, which the API server has a budget for": {"alice", `{"apply":"Automatic","deletionPolicy":"Destroy"}`, many, "", nil},
+		"one of them twice":                                        {"root", `{}`, []string{"shop", "shop"}, "Duplicate value", nil},
+		"rules need verb approve in all":                           {"abe", `{"apply":"Automatic"}`, []string{"shop"}, "", nil},
+		"which one of its own is not":                              {"alice", `{"apply":"Automatic"}`, []string{"crm"}, "in namespace crm (spec.namespaces): this requires the verb", nil},
+		"protection needs verb destroy in all":                     {"dora", `{"deletionPolicy":"Destroy"}`, []string{"shop"}, "", nil},
+		"deletions need verb destroy in all":                       {"dora", `{}`, []string{"shop"}, "", []change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, ""}}},
+		"deletions that are confirmed by others":                   {"ed", `{}`, []string{"shop", "crm"}, "", []change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			set := newSet(t, tt.fields)
+			set.Spec.Namespaces = tt.namespaces
+			if check(t, as(t, tt.user).Create(t.Context(), set), tt.want); tt.want == "" {
+				writes(t, set, tt.changes)
+			}
+		})
+	}
+	t.Run("with the verbs of edit alone", func(t *testing.T) {
+		bindIn(t, "loose", map[string][]string{"abe": {"cairn-edit"}, "dora": {"cairn-edit"}})
+		set := newSet(t, `{"apply":"Automatic"}`)
+		set.Spec.Namespaces = []string{"loose"}
+		check(t, as(t, "abe").Create(t.Context(), set), strings.ReplaceAll(approve, "crm", "loose"))
+		set = newSet(t, `{"deletionPolicy":"Orphan"}`)
+		set.Spec.Namespaces = []string{"loose"}
+		check(t, as(t, "dora").Create(t.Context(), set), strings.ReplaceAll(destroy, "crm", "loose"))
+	})
+}
+
+// A Stack is of the StackSet of the namespace in its label: who changes that label hands the Stack to another one.
+func TestNamespaceOfTheStackSetOfAStack(t *testing.T) {
+	setsAreProtected(t)
+	const to, from = `{"metadata":{"labels":{"cairn.dev/stackset-namespace":"shop"}}}`, `{"metadata":{"labels":{"cairn.dev/stackset-namespace":null}}}`
+	stack := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "platform"} })
+	apiserver.Must(t, as(t, "ed").Create(t.Context(), stack))
+	writes(t, stack, []change{
+		{"ed", to, "ed cannot hand Stack"}, {operator, to, "verb update"}, {"alice", to, ""},
+		{"ed", from, "ed cannot hand Stack"}, {operator, from, "verb update"},
+		{operator, `{"spec":{"suspend":true},"metadata":{"labels":{"cairn.dev/stackset-namespace":"other"}}}`, "verb update"},
+		{operator, `{"spec":{"suspend":true}}`, ""}, {"alice", from, ""},
+	})
 }
 
 // The policies recognize the operator by this: with the verb, it could write each Stack, and the name of a user would be its own.

@@ -82,7 +82,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	}
 	sets := &stackset.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
-		Units: units,
+		Units: units, Watches: o.watches,
 	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),

@@ -34,6 +34,11 @@ func cachedIn(o cache.Options, namespaces []string) cache.Options {
 	return o
 }
 
+// watches reports whether the operator watches a namespace.
+func (o Options) watches(namespace string) bool {
+	return o.Shard.has(namespace) && (len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace))
+}
+
 // namespacedClient is a client that finds nothing in other namespaces. Its cache does not have them and returns an
 // error, with which a reconcile of an object that names one there would be retried for ever.
 type namespacedClient struct {

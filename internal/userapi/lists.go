@@ -90,7 +90,7 @@ type Stack struct {
 	Repository string `json:"repository,omitempty"`
 	// The directory of the root module in the Repository.
 	Path string `json:"path,omitempty"`
-	// The StackSet that generates it, in the same namespace. Absent if there is none.
+	// The StackSet that generates it; NAMESPACE/NAME for one of another namespace. Absent if there is none.
 	StackSet string `json:"stackSet,omitempty"`
 	// The revision of the code.
 	Revision string `json:"revision,omitempty"`

@@ -43,6 +43,35 @@ spec:
       hooks: [{step: Plan, when: After, script: ./check}]
 `
 
+// TestDirectoryNamesChooseNoOtherNamespace checks that a user who pushes to the repository places Stacks in spec.namespaces
+// alone: any other name stops the StackSet.
+func TestDirectoryNamesChooseNoOtherNamespace(t *testing.T) {
+	for name, want := range map[string]string{
+		"shop": "shop", "platform": "", "kube-system": "none", "cairn-system": "none", "shop,kube-system": "none", "..": "none", "shop\n": "none",
+		"${'kube-system'}": "none", "Shop": "none", "*": "none", "default": "none", "null": "none", "shop/x": "none", " ": "none",
+	} {
+		set := &v1alpha1.StackSet{}
+		if err := yaml.UnmarshalStrict([]byte(hostileSet), set); err != nil {
+			t.Fatal(err)
+		}
+		set.Namespace, set.Spec.Namespaces = "platform", []string{"shop", "crm"}
+		set.Spec.Template.Metadata.Name, set.Spec.Template.Metadata.Namespace = "x", "${params.name}"
+		r, problem := render.New(set)
+		if problem != nil {
+			t.Fatal(problem.Message)
+		}
+		all, problem, err := r.Stacks(t.Context(), []string{"envs/dev/" + name + "/main.tf"}, nil)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case want == "none" && problem == nil && len(all) > 0:
+			t.Errorf("directory %q has a Stack in namespace %q", name, all[0].Namespace)
+		case want != "none" && (problem != nil || all[0].Namespace != want):
+			t.Errorf("directory %q: %+v, %+v", name, problem, all)
+		}
+	}
+}
+
 // TestDirectoryNamesSetNoOtherField checks names of directories, from a real repository, that contain expressions,
 // JSON, YAML and control characters: the Stacks of a StackSet have them as text where the template reads them, and
 // nowhere else.

@@ -88,16 +88,17 @@ func TestManifestsOfDocumentationAreValid(t *testing.T) {
 
 var wildcard = regexp.MustCompile(`\{\w+\}|\*+`)
 
-// generates renders a StackSet for a directory of each of its patterns.
+// generates renders a StackSet for a directory of each of its patterns. Each capture is a namespace that it lists.
 func generates(set *v1alpha1.StackSet) error {
 	var files []string
+	captured := append(set.Spec.Namespaces, "x")[0]
 	for _, g := range set.Spec.Generators {
 		for _, items := range append(g.Matrix, g.StackSetItems) {
 			if items.Directories == nil {
 				continue
 			}
 			for _, pattern := range items.Directories.Include {
-				files = append(files, wildcard.ReplaceAllString(pattern, "x")+"/main.tf")
+				files = append(files, wildcard.ReplaceAllString(pattern, captured)+"/main.tf")
 			}
 		}
 	}

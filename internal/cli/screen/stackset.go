@@ -20,7 +20,11 @@ func Deletions(stacks []*v1alpha1.Stack) *metav1.Table {
 		if git := (*s).Spec.Source.Git; git != nil {
 			directory = cmp.Or(git.Path, ".")
 		}
-		return []any{(*s).Name, directory, (*s).Status.Resources.String(), string((*s).Spec.DeletionPolicy)}
+		name := (*s).Name
+		if set, _ := (*s).StackSetKey(); set.Namespace != (*s).Namespace {
+			name = (*s).Namespace + "/" + name
+		}
+		return []any{name, directory, (*s).Status.Resources.String(), string((*s).Spec.DeletionPolicy)}
 	}, func(s **v1alpha1.Stack) runtime.Object { return *s }, "Name", "Directory", "Resources", "Deletion policy")
 }
 

@@ -125,6 +125,13 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 			return fmt.Errorf("--stackset %s: %w", g.stackSet, err)
 		}
 		selector = selector.Add(*of)
+		if !g.everywhere { // no Stacks of a StackSet of this name in another namespace
+			here, err := labels.NewRequirement(v1alpha1.StackSetNamespaceLabel, selection.DoesNotExist, nil)
+			if err != nil {
+				return err
+			}
+			selector = selector.Add(*here)
+		}
 	}
 	switch {
 	case g.everywhere && len(names) > 0:

@@ -22,11 +22,30 @@ func complete(ctx context.Context, s *session.Session, args []string) ([]string,
 	return s.CompleteNames(ctx, args, &v1alpha1.StackSetList{})
 }
 
-// stacksOf returns the Stacks of a StackSet, in the order of their names.
-func stacksOf(ctx context.Context, s *session.Session, set *v1alpha1.StackSet) ([]v1alpha1.Stack, error) {
-	list := &v1alpha1.StackList{}
-	err := s.List(ctx, list, client.InNamespace(set.Namespace), client.MatchingLabels{v1alpha1.StackSetLabel: set.Name})
-	return list.Items, err // the API server sorts them
+// stacksIn returns the Stacks of the namespaces of a StackSet, sorted, and the StackGrants of spec.namespaces.
+func stacksIn(
+	ctx context.Context, s *session.Session, set *v1alpha1.StackSet, opts ...client.ListOption,
+) (all []v1alpha1.Stack, grants v1alpha1.StackGrantList, err error) {
+	for i, namespace := range append([]string{set.Namespace}, set.Spec.Namespaces...) {
+		if i > 0 && namespace == set.Namespace {
+			continue
+		}
+		in := client.InNamespace(namespace)
+		var stacks v1alpha1.StackList
+		if err := s.List(ctx, &stacks, append(opts, in)...); err != nil {
+			return nil, grants, err
+		}
+		all = append(all, stacks.Items...) // the API server sorts them
+		if i == 0 {
+			continue
+		}
+		var list v1alpha1.StackGrantList
+		if err := s.List(ctx, &list, in); err != nil {
+			return nil, grants, err
+		}
+		grants.Items = append(grants.Items, list.Items...)
+	}
+	return all, grants, nil
 }
 
 // count returns a number of Stacks.

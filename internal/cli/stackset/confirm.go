@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -46,11 +47,12 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 	if err != nil {
 		return err
 	}
-	stacks, err := stacksOf(ctx, s, set)
+	of := client.MatchingLabels{v1alpha1.StackSetLabel: set.Name}
+	stacks, grants, err := stacksIn(ctx, s, set, of)
 	if err != nil {
 		return err
 	}
-	listed, err := awaiting(set, stacks)
+	listed, err := awaiting(set, stacks, grants)
 	if err != nil {
 		return fmt.Errorf("%w; `%s describe stackset/%s` shows why", err, s.Command(), set.Name)
 	}
@@ -71,7 +73,9 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 
 // awaiting returns the Stacks that a confirmation deletes: those that the operator listed. It computes their digest
 // itself, since the status names only the first of them.
-func awaiting(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) ([]*v1alpha1.Stack, error) {
+func awaiting(
+	set *v1alpha1.StackSet, stacks []v1alpha1.Stack, grants v1alpha1.StackGrantList,
+) ([]*v1alpha1.Stack, error) {
 	switch {
 	case set.Spec.Prune != v1alpha1.PruneDelete:
 		return nil, fmt.Errorf("spec.prune of StackSet %s is %s: it deletes no Stack", set.Name, v1alpha1.PruneKeep)
@@ -80,11 +84,13 @@ func awaiting(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) ([]*v1alpha1.Stac
 	}
 	var listed []*v1alpha1.Stack
 	for i := range stacks {
-		if st := &stacks[i]; st.Annotations[v1alpha1.ItemGoneAnnotation] != "" && st.DeletionTimestamp == nil {
+		st := &stacks[i]
+		isGone := st.Annotations[v1alpha1.ItemGoneAnnotation] != "" && st.DeletionTimestamp == nil
+		if isGone && set.Owns(st) && decision.Permits(set, grants, client.ObjectKeyFromObject(st)) {
 			listed = append(listed, st)
 		}
 	}
-	if decision.Digest(listed) != set.Status.Deletions.Digest {
+	if decision.Digest(set, listed) != set.Status.Deletions.Digest {
 		return nil, fmt.Errorf("the list of Stacks that StackSet %s does not generate is changing: run the command again", set.Name)
 	}
 	return listed, nil

@@ -17,6 +17,7 @@ import (
 func goneStack(name, uid string) v1alpha1.Stack {
 	return v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{
 		Name: name, UID: types.UID(uid), Annotations: map[string]string{v1alpha1.ItemGoneAnnotation: "gone"},
+		Labels: map[string]string{v1alpha1.StackSetLabel: "platform"},
 	}}
 }
 
@@ -29,7 +30,7 @@ func TestOnlyTheListOfTheStatusCanBeConfirmed(t *testing.T) {
 	of := func(prune v1alpha1.StackSetPrune, listed ...*v1alpha1.Stack) *v1alpha1.StackSet {
 		set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Name: "platform"}, Spec: v1alpha1.StackSetSpec{Prune: prune}}
 		if listed != nil {
-			set.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: decision.Digest(listed), Count: int32(len(listed))}
+			set.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: decision.Digest(set, listed), Count: int32(len(listed))}
 		}
 		return set
 	}
@@ -46,7 +47,7 @@ func TestOnlyTheListOfTheStatusCanBeConfirmed(t *testing.T) {
 		"the set deletes nothing":      {of(v1alpha1.PruneKeep, &a), []v1alpha1.Stack{a}, "it deletes no Stack"},
 		"the set has the default Keep": {of("", &a), []v1alpha1.Stack{a}, "it deletes no Stack"},
 	} {
-		listed, err := awaiting(tt.set, tt.stacks)
+		listed, err := awaiting(tt.set, tt.stacks, v1alpha1.StackGrantList{})
 		if tt.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.wrong) || listed != nil {
 				t.Errorf("%s: %d Stacks, %v", name, len(listed), err)
@@ -58,6 +59,26 @@ func TestOnlyTheListOfTheStatusCanBeConfirmed(t *testing.T) {
 }
 
 // TestListIsConfirmedByItsDigestOrName checks each way to confirm a list.
+// The list has the Stacks of other namespaces that the operator may delete, and no others.
+func TestConfirmedListOfOtherNamespaces(t *testing.T) {
+	in := func(namespace, of, uid string) v1alpha1.Stack {
+		s := goneStack("a", uid)
+		s.Namespace = namespace
+		s.Labels[v1alpha1.StackSetNamespaceLabel] = of
+		return s
+	}
+	own, shop, twin, crm := in("default", "", "1"), in("shop", "default", "2"), in("shop", "", "3"), in("crm", "default", "4")
+	set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "platform"}}
+	set.Spec.Prune, set.Spec.Namespaces = v1alpha1.PruneDelete, []string{"shop", "crm"}
+	granted := v1alpha1.StackGrantList{Items: []v1alpha1.StackGrant{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}}}
+	granted.Items[0].Spec.From = []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStackSet, Namespace: "default"}}
+	set.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: decision.Digest(set, []*v1alpha1.Stack{&own, &shop})}
+	listed, err := awaiting(set, []v1alpha1.Stack{own, shop, twin, crm}, granted)
+	if err != nil || len(listed) != 2 || listed[1].UID != "2" {
+		t.Errorf("%d Stacks, %v", len(listed), err)
+	}
+}
+
 func TestListIsConfirmedByItsDigestOrName(t *testing.T) {
 	st := goneStack("a", "1")
 	set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Name: "platform"}}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -34,11 +33,11 @@ func diff(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, rende
 		}
 		set.Namespace = ns
 	}
-	list := &v1alpha1.StackList{}
-	if err := s.List(ctx, list, client.InNamespace(set.Namespace)); err != nil {
+	stacks, grants, err := stacksIn(ctx, s, set)
+	if err != nil {
 		return err
 	}
-	changes, message, err := compare(set, rendered, list.Items)
+	changes, message, err := compare(set, rendered, stacks, grants)
 	if err != nil {
 		return err
 	}
@@ -67,8 +66,10 @@ func diff(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, rende
 
 // compare returns all changes of Stacks, and the message of the operator about them. An error is why the operator would
 // write nothing.
-func compare(set *v1alpha1.StackSet, rendered []decision.Rendered, stacks []v1alpha1.Stack) ([]change, string, error) {
-	w := decision.Snapshot{Set: set.DeepCopy(), Rendered: rendered, Stacks: stacks}
+func compare(
+	set *v1alpha1.StackSet, rendered []decision.Rendered, stacks []v1alpha1.Stack, grants v1alpha1.StackGrantList,
+) ([]change, string, error) {
+	w := decision.Snapshot{Set: set.DeepCopy(), Rendered: rendered, Stacks: stacks, Grants: grants}
 	w.Same = func(r *decision.Rendered, stack *v1alpha1.Stack) bool {
 		fields, err := render.Differences(r.JSON, stack, set.Spec.Ignore)
 		return err == nil && len(fields) == 0

@@ -91,7 +91,7 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 		return printStacks(s, set, rendered, o.format)
 	}
 	if len(rendered) > 0 {
-		if err := s.PrintTable(tableOf(rendered), false, false); err != nil {
+		if err := s.PrintTable(tableOf(set, rendered), false, false); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func renderSet(ctx context.Context, set *v1alpha1.StackSet, code checkout) ([]de
 	if problem != nil {
 		return nil, problemError(problem)
 	}
-	return rendered, collisions(rendered)
+	return rendered, collisions(set, rendered)
 }
 
 func problemError(p *decision.Problem) error {
@@ -151,10 +151,11 @@ func problemError(p *decision.Problem) error {
 }
 
 // collisions returns an error with all names that several items have.
-func collisions(rendered []decision.Rendered) error {
+func collisions(set *v1alpha1.StackSet, rendered []decision.Rendered) error {
 	directories := map[string][]string{}
 	for _, r := range rendered {
-		directories[r.Name] = append(directories[r.Name], itemOf(r))
+		key := decision.Key(set, r.Namespace, r.Name)
+		directories[key] = append(directories[key], itemOf(r))
 	}
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(directories)) {
@@ -189,14 +190,14 @@ func paramsOf(r decision.Rendered) string {
 	return strings.Join(params, " ")
 }
 
-func tableOf(rendered []decision.Rendered) *metav1.Table {
+func tableOf(set *v1alpha1.StackSet, rendered []decision.Rendered) *metav1.Table {
 	rows := make([][]any, len(rendered))
 	for i, r := range rendered {
 		directory := r.Directory
 		if directory == "" {
 			directory = "-"
 		}
-		rows[i] = []any{r.Name, directory, paramsOf(r)}
+		rows[i] = []any{decision.Key(set, r.Namespace, r.Name), directory, paramsOf(r)}
 	}
 	return screen.Rows(rows, "Stack", "Directory", "Params")
 }
@@ -211,8 +212,11 @@ func printStacks(s *session.Session, set *v1alpha1.StackSet, rendered []decision
 		}
 		stack := &unstructured.Unstructured{Object: object}
 		stack.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Stack"))
-		stack.SetNamespace(set.Namespace)
+		stack.SetNamespace(cmp.Or(r.Namespace, set.Namespace))
 		labels := map[string]string{v1alpha1.StackSetLabel: set.Name}
+		if r.Namespace != "" {
+			labels[v1alpha1.StackSetNamespaceLabel] = set.Namespace
+		}
 		maps.Copy(labels, stack.GetLabels())
 		stack.SetLabels(labels)
 		all.Items = append(all.Items, runtime.RawExtension{Object: stack})

@@ -215,16 +215,16 @@ func TestCompare(t *testing.T) {
 		if err := yaml.Unmarshal(r.JSON, &stack); err != nil {
 			t.Fatal(err)
 		}
-		stack.Labels[v1alpha1.StackSetLabel] = "platform"
+		stack.Namespace, stack.Labels[v1alpha1.StackSetLabel] = set.Namespace, "platform"
 		stack.Annotations = map[string]string{v1alpha1.RenderedAnnotation: r.Digest}
 		stacks = append(stacks, stack)
 	}
 	stacks[1].Spec.Suspend = true // is not of the template
 	stacks[1].Spec.Source.Git.Path = "elsewhere"
 	for _, name := range []string{"gone-1", "gone-2"} {
-		stacks = append(stacks, v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}})
+		stacks = append(stacks, v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: name, Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}})
 	}
-	got, message, err := compare(set, rendered, stacks)
+	got, message, err := compare(set, rendered, stacks, v1alpha1.StackGrantList{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("the message is %q", message)
 	}
 	stacks[0].Labels = nil
-	if _, _, err := compare(set, rendered, stacks); err == nil || !strings.Contains(err.Error(), "StackNotOwned") {
+	if _, _, err := compare(set, rendered, stacks, v1alpha1.StackGrantList{}); err == nil || !strings.Contains(err.Error(), "StackNotOwned") {
 		t.Errorf("the error of a Stack of another owner is %v", err)
 	}
 }

@@ -35,7 +35,8 @@ type rendering struct {
 
 // effectOf compares what a StackSet generates at the base with what it generates at the merge, by the decision of its
 // controller. So the result has neither what users changed in the cluster, nor what a rollout has not reached yet. If the
-// set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its namespace.
+// set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its namespace, and its
+// own of others.
 func effectOf(
 	set *v1alpha1.StackSet, base, merge rendering, stacks []v1alpha1.Stack,
 ) (v1alpha1.PullRequestStackSet, error) {
@@ -106,10 +107,10 @@ func isEmpty(e v1alpha1.PullRequestStackSet) bool { return len(e.Stacks) == 0 &&
 // atBase are the Stacks of a namespace once a StackSet has written what it generates at the base.
 type atBase struct {
 	stacks []v1alpha1.Stack
-	// rendered has what the set generates there, by the name of the Stack; nil with a problem.
+	// rendered has what the set generates there, by the Key of the Stack; nil with a problem.
 	rendered map[string]*decision.Rendered
 	problem  *decision.Problem
-	// actual are the Stacks as they are, by name.
+	// actual are the Stacks as they are, by Key.
 	actual map[string]*v1alpha1.Stack
 	same   func(*decision.Rendered, *v1alpha1.Stack) bool
 }
@@ -122,8 +123,9 @@ func stacksAt(set *v1alpha1.StackSet, base rendering, stacks []v1alpha1.Stack) a
 	bare := make([]v1alpha1.Stack, 0, len(stacks))
 	for i := range stacks {
 		s := &stacks[i]
-		at.actual[s.Name] = s
-		bare = append(bare, stackOf(s.Name, s.Labels[v1alpha1.StackSetLabel], ""))
+		key := decision.Key(set, s.Namespace, s.Name)
+		at.actual[key] = s
+		bare = append(bare, stackOf(set, key, s.Labels, ""))
 	}
 	unlimited := set.DeepCopy()
 	unlimited.Spec.MaxDeletions = new(intstr.FromString("100%"))
@@ -141,14 +143,15 @@ func stacksAt(set *v1alpha1.StackSet, base rendering, stacks []v1alpha1.Stack) a
 	for _, w := range d.Writes {
 		if w.Rendered != nil {
 			at.rendered[w.Name] = w.Rendered
-			at.stacks = append(at.stacks, stackOf(w.Name, set.Name, w.Rendered.Digest))
+			labels := map[string]string{v1alpha1.StackSetLabel: set.Name, v1alpha1.StackSetNamespaceLabel: set.Namespace}
+			at.stacks = append(at.stacks, stackOf(set, w.Name, labels, w.Rendered.Digest))
 		}
 	}
 	for _, s := range bare {
-		if at.rendered[s.Name] != nil {
+		if at.rendered[decision.Key(set, s.Namespace, s.Name)] != nil {
 			continue
 		}
-		if s.Labels[v1alpha1.StackSetLabel] == set.Name {
+		if set.Owns(&s) {
 			s.Annotations[v1alpha1.ItemGoneAnnotation] = "gone"
 		}
 		at.stacks = append(at.stacks, s)
@@ -158,14 +161,16 @@ func stacksAt(set *v1alpha1.StackSet, base rendering, stacks []v1alpha1.Stack) a
 
 // stackOf returns what the decision about a StackSet reads of a Stack that has applied nothing, so that no rollout delays
 // its change.
-func stackOf(name, set, digest string) v1alpha1.Stack {
+func stackOf(set *v1alpha1.StackSet, key string, labels map[string]string, digest string) v1alpha1.Stack {
+	stack := decision.Locate(set, key)
 	return v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{
-		Name: name, UID: types.UID(name), Labels: map[string]string{v1alpha1.StackSetLabel: set},
+		Namespace: stack.Namespace, Name: stack.Name, UID: types.UID(key), Labels: labels,
 		Annotations: map[string]string{v1alpha1.RenderedAnnotation: digest},
 	}}
 }
 
-// decide decides what a StackSet would write, whatever its mode, and without deletions.
+// decide decides what a StackSet would write, whatever its mode, without deletions, and as if each of spec.namespaces had
+// a StackGrant: the list of two commits does not depend on it.
 func decide(
 	set *v1alpha1.StackSet, of rendering, stacks []v1alpha1.Stack, same func(*decision.Rendered, *v1alpha1.Stack) bool,
 ) decision.Decision {
@@ -173,8 +178,18 @@ func decide(
 	set.Status = v1alpha1.StackSetStatus{}
 	set.Spec.Mode, set.Spec.Prune = v1alpha1.StackSetCreate, v1alpha1.PruneKeep
 	return decision.Decide(decision.Snapshot{
-		Set: set, Problem: of.problem, Rendered: of.stacks, Stacks: stacks, Same: same,
+		Set: set, Problem: of.problem, Rendered: of.stacks, Stacks: stacks, Same: same, Grants: grantsOf(set),
 	})
+}
+
+// grantsOf are StackGrants in all spec.namespaces.
+func grantsOf(set *v1alpha1.StackSet) (all v1alpha1.StackGrantList) {
+	for _, namespace := range set.Spec.Namespaces {
+		grant := v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
+		grant.Spec.From = []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStackSet, Namespace: set.Namespace}}
+		all.Items = append(all.Items, grant)
+	}
+	return all
 }
 
 // effectOf describes a write of the StackSet after the merge.

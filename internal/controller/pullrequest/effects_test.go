@@ -127,7 +127,7 @@ func TestEffect(t *testing.T) {
 			want: "1 Stack would appear\n+ dev-db  envs/dev/db", message: "spec.mode is Preview"},
 		"a confirmed list deletes none of the list": {base: []string{net, db}, merge: []string{net}, change: func(s *v1alpha1.StackSet) {
 			s.Spec.Prune = v1alpha1.PruneDelete
-			s.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: decision.Digest([]*v1alpha1.Stack{{ObjectMeta: metav1.ObjectMeta{
+			s.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: decision.Digest(s, []*v1alpha1.Stack{{ObjectMeta: metav1.ObjectMeta{
 				Name: "dev-db", UID: "dev-db"}}})}
 		}, want: "1 Stack would go\n- dev-db  envs/dev/db"},
 		"a rollout delays nothing": {base: []string{net, db, mail}, merge: []string{"envs/dev/n", "envs/dev/d", "envs/prod/m"}, change: func(s *v1alpha1.StackSet) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -20,16 +21,17 @@ import (
 )
 
 // stackSets are the StackSets that list the directories of a branch, by namespace and name, with the Stacks of their
-// namespaces.
+// namespaces, and their Stacks of other namespaces by UID of the set.
 type stackSets struct {
-	sets   []*v1alpha1.StackSet
-	stacks map[string][]v1alpha1.Stack
+	sets      []*v1alpha1.StackSet
+	stacks    map[string][]v1alpha1.Stack
+	elsewhere map[types.UID][]v1alpha1.Stack
 }
 
 // stackSets returns the StackSets that list the directories of a branch of a Repository, and may use it. What it returns
 // must not be changed.
 func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, branch string) (stackSets, error) {
-	found := stackSets{stacks: map[string][]v1alpha1.Stack{}}
+	found := stackSets{stacks: map[string][]v1alpha1.Stack{}, elsewhere: map[types.UID][]v1alpha1.Stack{}}
 	var list v1alpha1.StackSetList
 	if err := g.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return found, err
@@ -42,6 +44,14 @@ func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, bra
 			continue
 		}
 		found.sets = append(found.sets, set)
+		if len(set.Spec.Namespaces) > 0 {
+			var own v1alpha1.StackList
+			of := client.MatchingLabels{v1alpha1.StackSetNamespaceLabel: set.Namespace, v1alpha1.StackSetLabel: set.Name}
+			if err := g.Client.List(ctx, &own, of, client.UnsafeDisableDeepCopy); err != nil {
+				return found, err
+			}
+			found.elsewhere[set.UID] = inNamespacesOf(set, own.Items)
+		}
 		if found.stacks[set.Namespace] != nil {
 			continue
 		}
@@ -58,19 +68,34 @@ func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, bra
 	return found, nil
 }
 
+// inNamespacesOf are the Stacks in spec.namespaces of a set, sorted.
+func inNamespacesOf(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) []v1alpha1.Stack {
+	stacks = slices.DeleteFunc(stacks, func(s v1alpha1.Stack) bool {
+		return s.Namespace == set.Namespace || !slices.Contains(set.Spec.Namespaces, s.Namespace)
+	})
+	slices.SortFunc(stacks, func(a, b v1alpha1.Stack) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return stacks
+}
+
 // hash is that of what decides the effects besides the commits: the StackSets, and which Stacks are theirs.
 func (s stackSets) hash() uint64 {
 	h := fnv.New64a()
 	namespace := ""
 	for _, set := range s.sets {
 		fmt.Fprintf(h, "%s %d\n", set.UID, set.Generation)
+		for _, stack := range s.elsewhere[set.UID] {
+			_, _ = fmt.Fprintln(h, stack.UID)
+		}
 		if set.Namespace == namespace {
 			continue
 		}
 		namespace = set.Namespace
 		for i := range s.stacks[namespace] {
 			stack := &s.stacks[namespace][i]
-			fmt.Fprintf(h, "%s %s\n", stack.UID, stack.Labels[v1alpha1.StackSetLabel])
+			of := stack.Labels
+			fmt.Fprintf(h, "%s %s %s\n", stack.UID, of[v1alpha1.StackSetLabel], of[v1alpha1.StackSetNamespaceLabel])
 		}
 	}
 	return h.Sum64()
@@ -85,7 +110,11 @@ func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stack
 		if err != nil {
 			return err
 		}
-		effect, err := effectOf(set, before, after, found.stacks[set.Namespace])
+		stacks := found.stacks[set.Namespace]
+		if others := found.elsewhere[set.UID]; len(others) > 0 {
+			stacks = slices.Concat(stacks, others)
+		}
+		effect, err := effectOf(set, before, after, stacks)
 		if err != nil {
 			return err
 		}

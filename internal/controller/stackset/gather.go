@@ -36,7 +36,7 @@ type known struct {
 	renderer *render.Renderer
 	invalid  *decision.Problem
 	// source is the tree that was listed last, and rendered is the result for it, or the problem. names are those of
-	// rendered, and of Stacks that are moved.
+	// rendered, and of Stacks that are moved, as Keys.
 	source   string
 	listed   bool
 	rendered []decision.Rendered
@@ -44,7 +44,7 @@ type known struct {
 	problem  *decision.Problem
 	// same has what was compared, by UID of the Stack.
 	same map[types.UID]compared
-	// rejected are writes that the API server rejected, by name of the Stack.
+	// rejected are writes that the API server rejected, by Key of the Stack.
 	rejected map[string]rejected
 	// written are the generations that changes resulted in, by UID of the Stack, until the cache has them. They are of all
 	// generations of the set.
@@ -105,12 +105,7 @@ func (r *Reconciler) gather(ctx context.Context, set *v1alpha1.StackSet, k *know
 	if w.Problem != nil {
 		return w, nil
 	}
-	var list v1alpha1.StackList
-	if err := r.Client.List(ctx, &list, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return w, err
-	}
-	w.Stacks = k.relevant(set, list.Items)
-	return w, nil
+	return w, r.gatherStacks(ctx, &w, k)
 }
 
 // isBehind reports that the cache does not have all changes of Stacks yet: by what it has, more Stacks would be changed
@@ -136,7 +131,7 @@ func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) []v1alpha
 	kept := 0
 	for i := range all {
 		s := &all[i]
-		if s.Labels[v1alpha1.StackSetLabel] != set.Name && !k.names[s.Name] {
+		if !set.Owns(s) && !k.names[decision.Key(set, s.Namespace, s.Name)] {
 			continue
 		}
 		if kept != i { // a Stack is large
@@ -217,7 +212,7 @@ func (k *known) render(ctx context.Context, w *decision.Snapshot, source string,
 	k.source, k.listed, k.rendered, k.problem = source, true, all, problem
 	k.names = make(map[string]bool, len(all))
 	for i := range all {
-		k.names[all[i].Name] = true
+		k.names[decision.Key(w.Set, all[i].Namespace, all[i].Name)] = true
 	}
 	for _, m := range w.Set.Spec.Moved {
 		k.names[m.From] = true

@@ -6,4 +6,5 @@ package stackset
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacksets,verbs=get;list;watch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacksets/status,verbs=patch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks,verbs=get;list;create;patch;delete
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stackgrants,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups=events.k8s.io,resources=events,verbs=create;patch

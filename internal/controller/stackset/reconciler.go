@@ -45,6 +45,8 @@ type Reconciler struct {
 	// Units read Terragrunt units.
 	Units  *closure.Closures
 	Events events.EventRecorder
+	// Watches reports whether the operator watches a namespace; nil for all.
+	Watches func(namespace string) bool
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
 

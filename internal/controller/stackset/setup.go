@@ -2,6 +2,7 @@ package stackset
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -31,6 +32,7 @@ func (r *Reconciler) SetupWithManager(
 	return ctrl.NewControllerManagedBy(mgr).Named("stackset").
 		For(&v1alpha1.StackSet{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.Stack{}, ofStacks()).
+		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(r.granted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(ofRepository)).
 		WatchesRawSource(source.Channel(fetched, handler.TypedEnqueueRequestsFromMapFunc(r.setsOf))).
 		Complete(reconciler)
@@ -50,11 +52,28 @@ func (r *Reconciler) setsOf(ctx context.Context, repo types.NamespacedName) (req
 	return requests
 }
 
+// granted are the StackSets that name the namespace of a StackGrant.
+func (r *Reconciler) granted(ctx context.Context, grant client.Object) (requests []reconcile.Request) {
+	var list v1alpha1.StackSetList
+	if err := r.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // only from a cache that is stopping
+	}
+	for i := range list.Items {
+		if set := &list.Items[i]; slices.Contains(set.Spec.Namespaces, grant.GetNamespace()) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(set)})
+		}
+	}
+	return requests
+}
+
 // ofStacks enqueues the StackSet of a Stack after a delay: the events of its Stacks until then cause one reconcile.
 func ofStacks() handler.EventHandler {
 	add := func(o client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		if name := o.GetLabels()[v1alpha1.StackSetLabel]; name != "" {
-			set := types.NamespacedName{Namespace: o.GetNamespace(), Name: name}
+		stack, _ := o.(*v1alpha1.Stack)
+		if stack == nil {
+			return
+		}
+		if set, ok := stack.StackSetKey(); ok {
 			queue.AddAfter(reconcile.Request{NamespacedName: set}, soon)
 		}
 	}

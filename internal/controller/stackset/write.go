@@ -53,6 +53,9 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 	out := outcome{done: map[decision.Action][]string{}}
 	waits := func(one decision.Write) bool { return k.waits(w, one) }
 	due := slices.DeleteFunc(slices.Clone(d.Writes), waits)
+	if due, out.err = r.stillGranted(ctx, &w, due); out.err != nil {
+		return out
+	}
 	removals, writes := split(due, decision.Suspend, decision.Delete)
 	if len(removals) > 0 {
 		if removals, out.err = r.confirmed(ctx, w, k); out.err != nil {
@@ -147,10 +150,14 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 	if set.UID != w.Set.UID || set.Generation != w.Set.Generation || set.DeletionTimestamp != nil {
 		return nil, conflict(set.Name, "the StackSet changed")
 	}
-	var list v1alpha1.StackList
-	of := client.MatchingLabels{v1alpha1.StackSetLabel: set.Name}
-	if err := r.Live.List(ctx, &list, client.InNamespace(set.Namespace), of); err != nil {
-		return nil, err
+	var stacks []v1alpha1.Stack
+	for _, namespace := range watched(w) {
+		var list v1alpha1.StackList
+		of := client.MatchingLabels{v1alpha1.StackSetLabel: set.Name}
+		if err := r.Live.List(ctx, &list, client.InNamespace(namespace), of); err != nil {
+			return nil, err
+		}
+		stacks = append(stacks, list.Items...)
 	}
 	w.Set = set
 	revision := w.Revision
@@ -160,10 +167,9 @@ func (r *Reconciler) confirmed(ctx context.Context, w decision.Snapshot, k *know
 	if w.Revision != revision { // a directory may have returned
 		return nil, conflict(set.Name, "the commit changed")
 	}
-	foreign := slices.DeleteFunc(slices.Clone(w.Stacks), func(s v1alpha1.Stack) bool {
-		return s.Labels[v1alpha1.StackSetLabel] == set.Name
-	})
-	w.Stacks = slices.Concat(list.Items, foreign)
+	isOwn := func(s v1alpha1.Stack) bool { return set.Owns(&s) }
+	isForeign := func(s v1alpha1.Stack) bool { return !isOwn(s) }
+	w.Stacks = slices.Concat(slices.DeleteFunc(stacks, isForeign), slices.DeleteFunc(slices.Clone(w.Stacks), isOwn))
 	slices.SortFunc(w.Stacks, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
 	removals, _ := split(decision.Decide(w).Writes, decision.Suspend, decision.Delete)
 	return removals, nil
@@ -210,7 +216,7 @@ func isStill(set *v1alpha1.StackSet, one decision.Write, live *v1alpha1.Stack) e
 	switch {
 	case live.UID != one.Stack.UID:
 		return conflict(live.Name, "it was created again")
-	case live.Labels[v1alpha1.StackSetLabel] != set.Name:
+	case !set.Owns(live):
 		return conflict(live.Name, "it is not of the StackSet any more")
 	case (live.DeletionTimestamp != nil) != (one.Action == decision.Release):
 		return conflict(live.Name, "its deletion has begun")
@@ -241,7 +247,8 @@ func bodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructu
 		return nil, err
 	}
 	body := &unstructured.Unstructured{Object: object}
-	identify(body, set.Namespace, one.Name)
+	stack := decision.Locate(set, one.Name)
+	identify(body, stack.Namespace, stack.Name)
 	labels, annotations := body.GetLabels(), body.GetAnnotations()
 	if labels == nil {
 		labels = map[string]string{}
@@ -250,6 +257,9 @@ func bodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructu
 		annotations = map[string]string{}
 	}
 	labels[v1alpha1.StackSetLabel], annotations[v1alpha1.RenderedAnnotation] = set.Name, one.Rendered.Digest
+	if stack.Namespace != set.Namespace {
+		labels[v1alpha1.StackSetNamespaceLabel] = set.Namespace
+	}
 	annotations[v1alpha1.ChangedByAnnotation] = author(set.Name)
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)

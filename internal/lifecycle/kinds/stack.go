@@ -66,7 +66,7 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
 		Resources: int32(s.Status.Resources), Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
 		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s), Labels: labelsOf(s.Labels),
-		StackSet: intern(s.Labels[v1alpha1.StackSetLabel]),
+		StackSet: intern(s.StackSet()),
 		Drifted:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}

@@ -1494,8 +1494,9 @@ export interface components {
             };
         };
         /**
-         * @description StackGrant allows Stacks of other namespaces to depend on Stacks of its own namespace and to use their outputs. It
-         *     has no status. A deletion withdraws it: Runs in progress continue, and no new ones start.
+         * @description StackGrant allows Stacks of other namespaces to depend on Stacks of its own namespace and to use their outputs, or
+         *     StackSets of other namespaces to create and change Stacks in it. It has no status. A deletion withdraws it: Runs in
+         *     progress continue, and no new ones start; the Stacks of a StackSet stay as they are.
          */
         StackGrant: {
             /**
@@ -1522,10 +1523,11 @@ export interface components {
                  */
                 from: {
                     /**
-                     * @description Kind is the kind of the objects. Stack: they can depend on the Stacks and use their outputs.
+                     * @description Kind is the kind of the objects. Stack: they can depend on the Stacks and use their outputs. StackSet: they can
+                     *     create, change, suspend and delete the Stacks.
                      * @enum {string}
                      */
-                    kind: "Stack";
+                    kind: "Stack" | "StackSet";
                     /** @description Namespace is the namespace of the objects. Example: shop. */
                     namespace: string;
                 }[];
@@ -3358,11 +3360,21 @@ export interface components {
                  *     name, with its State. If both Stacks exist, nothing is written until a user deletes one of them or the entry.
                  */
                 moved?: {
-                    /** @description From is the name of the Stack. */
+                    /** @description From is the name of the Stack; of one in another namespace NAMESPACE/NAME. */
                     from: string;
-                    /** @description To is the name that the template has for the item now. */
+                    /**
+                     * @description To is the name that the template has for the item now; in another namespace NAMESPACE/NAME. A Stack stays in its
+                     *     namespace.
+                     */
                     to: string;
                 }[];
+                /**
+                 * @description Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a StackGrant for
+                 *     StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in its own namespace.
+                 *     Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as they are and are not
+                 *     written any more. At most 10. Example: [shop-dev, shop-prod].
+                 */
+                namespaces?: string[];
                 /**
                  * @description Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
                  *     deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
@@ -3442,7 +3454,10 @@ export interface components {
                  *     the type of its value. $${ stands for the text ${.
                  */
                 template: {
-                    /** @description Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too. */
+                    /**
+                     * @description Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too, and
+                     *     cairn.dev/stackset-namespace in another namespace.
+                     */
                     metadata: {
                         /** @description Annotations of the Stacks. Values can contain expressions. Annotations of cairn.dev are rejected. */
                         annotations?: {
@@ -3458,6 +3473,11 @@ export interface components {
                         };
                         /** @description Name is the name of each Stack. Different items must have different names. Example: "${params.env}-${params.name}". */
                         name: string;
+                        /**
+                         * @description Namespace is the namespace of each Stack: that of the StackSet, or one of spec.namespaces. Any other value is an
+                         *     error. Default: the namespace of the StackSet. Example: "shop-${params.env}".
+                         */
+                        namespace?: string;
                     };
                     /** @description Spec is the spec of the Stacks. It has the fields of spec of a Stack; strings can contain expressions. */
                     spec: Record<string, never>;
@@ -3525,7 +3545,7 @@ export interface components {
                     count: number;
                     /** @description Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms it. */
                     digest: string;
-                    /** @description Names are the names of the first 20 Stacks. */
+                    /** @description Names are the names of the first 20 Stacks; of those in other namespaces NAMESPACE/NAME. */
                     names: string[];
                 };
                 /**
@@ -3579,7 +3599,10 @@ export interface components {
                 /** @description Preview is what mode Create would do. Only in mode Preview. */
                 preview?: {
                     change?: string[];
-                    /** @description Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended. */
+                    /**
+                     * @description Create, Change and Suspend are the names of the first 20 Stacks that would be created, changed and suspended; of
+                     *     those in other namespaces NAMESPACE/NAME.
+                     */
                     create?: string[];
                     /** @description Samples are up to three of the Stacks, with metadata and spec. */
                     samples?: unknown[];

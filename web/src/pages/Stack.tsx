@@ -120,6 +120,12 @@ export default function Stack() {
 
 const mostPulls = 5
 
+/** The StackSet of a Stack, which may be in another namespace. */
+function setOf(namespace: string, set: string) {
+  const [name = set, of = namespace] = set.split('/').reverse()
+  return { namespace: of, name }
+}
+
 /** The open pull requests that plan the Stack, of those that the user may see. */
 function PullRequests({ namespace, name }: { namespace: string; name: string }) {
   const stack = `${namespace}/${name}`
@@ -255,11 +261,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
     [
       'StackSet',
       row.stackSet && (
-        <Link
-          to="/stacksets/$namespace/$name"
-          params={{ namespace: row.namespace, name: row.stackSet }}
-          className="link"
-        >
+        <Link to="/stacksets/$namespace/$name" params={setOf(row.namespace, row.stackSet)} className="link">
           {row.stackSet}
         </Link>
       ),

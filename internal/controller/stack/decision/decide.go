@@ -253,7 +253,7 @@ func isSuspended(w Snapshot, stands Decision) (Decision, bool) {
 func suspension(w Snapshot) Decision {
 	gone := ""
 	if w.Stack.Annotations[v1alpha1.ItemGoneAnnotation] != "" {
-		gone = "StackSet " + w.Stack.Labels[v1alpha1.StackSetLabel] + " does not generate it any more; "
+		gone = "StackSet " + w.Stack.StackSet() + " does not generate it any more; "
 	}
 	d, _ := stalled(v1alpha1.ReasonSuspended, "%snothing is planned, applied or destroyed until spec.suspend is "+
 		"false: cairn resume %s", gone, w.Stack.Name)

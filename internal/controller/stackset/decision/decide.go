@@ -35,8 +35,11 @@ type Snapshot struct {
 	Rendered []Rendered
 	// Same reports that a Stack has all that is rendered, whatever else it has.
 	Same func(*Rendered, *v1alpha1.Stack) bool
-	// Stacks of the namespace: those of the set and, of others, those with a name of Rendered or of spec.moved.
+	// Stacks of the set and, of others in its namespaces, those with a name of Rendered or of spec.moved.
 	Stacks []v1alpha1.Stack
+	// Grants are the StackGrants of spec.namespaces, and Unwatched those namespaces that the operator does not watch.
+	Grants    v1alpha1.StackGrantList
+	Unwatched []string
 }
 
 // Problem is why it is not known what the set generates.
@@ -52,6 +55,8 @@ type Rendered struct {
 	// Name and Labels of the template.
 	Name   string
 	Labels map[string]string
+	// Namespace is empty for that of the set.
+	Namespace string
 	// Directory it is from; empty for none.
 	Directory string
 	// Params of its item.
@@ -87,7 +92,7 @@ type Write struct {
 	Action Action
 	// Stack that the decision is about; nil for one that is created.
 	Stack *v1alpha1.Stack
-	// Name of the Stack that is written, and the Rendered that it gets; nil for one that it does not get any.
+	// Name is the Key of the Stack that is written. Rendered is what it gets; nil for one that it does not get any.
 	Name     string
 	Rendered *Rendered
 	// Why a Stack is suspended.
@@ -108,13 +113,16 @@ type Decision struct {
 // plan is what Decide works on.
 type plan struct {
 	Snapshot
-	own   map[string]*v1alpha1.Stack // of the set, by name
-	want  map[string]*Rendered       // by the name of the Stack that has it, or gets it
+	own   map[string]*v1alpha1.Stack // of the set, by Key
+	want  map[string]*Rendered       // by the Key of the Stack that has it, or gets it
 	stage map[string]stage           // of the Stacks that are wanted and exist
 	// owned and wanted are the names in own and want, sorted.
 	owned, wanted []string
 	gone          []*v1alpha1.Stack
-	d             Decision
+	// withheld are in neither, and unwritten is how many of them the set generates.
+	withheld  []withheld
+	unwritten int
+	d         Decision
 }
 
 // Decide returns what is written next.
@@ -125,7 +133,7 @@ func Decide(w Snapshot) Decision {
 	p.d.Status = *w.Set.Status.DeepCopy()
 	p.d.Status.ObservedGeneration = w.Set.Generation
 	rules := []func(*plan) bool{
-		isUnknown, namesCollide, isNotOwned, count, nothingIsGenerated, isPreview, tooManyAreGone, write,
+		isUnknown, namesCollide, withhold, isNotOwned, count, nothingIsGenerated, isPreview, tooManyAreGone, write,
 	}
 	for _, rule := range rules {
 		if rule(&p) {
@@ -155,8 +163,8 @@ func isUnknown(p *plan) bool {
 func namesCollide(p *plan) bool {
 	p.d.Status.Revision = p.Revision
 	for i := range p.Stacks {
-		if s := &p.Stacks[i]; s.Labels[v1alpha1.StackSetLabel] == p.Set.Name {
-			p.own[s.Name] = s
+		if s := &p.Stacks[i]; p.Set.Owns(s) {
+			p.own[p.key(s)] = s
 		}
 	}
 	there, moved := map[string]bool{}, make(map[string]string, len(p.Set.Spec.Moved))
@@ -165,13 +173,14 @@ func namesCollide(p *plan) bool {
 	}
 	renamed := map[string]string{}
 	for i := range p.Stacks {
-		if len(moved) > 0 {
-			there[p.Stacks[i].Name] = true
+		// A Stack of a user of another namespace does not stop the set.
+		if s := &p.Stacks[i]; len(moved) > 0 && (s.Namespace == p.Set.Namespace || p.Set.Owns(s)) {
+			there[p.key(s)] = true
 		}
 	}
 	for i := range p.Rendered {
 		r := &p.Rendered[i]
-		name := r.Name
+		name := Key(p.Set, r.Namespace, r.Name)
 		if old, ok := moved[name]; ok && there[old] {
 			if there[name] { // each has a State of its own
 				return p.unready(v1alpha1.ReasonNamesCollide, "spec.moved: Stacks %s and %s both exist, and only one can continue for %s: "+
@@ -186,14 +195,14 @@ func namesCollide(p *plan) bool {
 		p.want[name] = r
 	}
 	for name, r := range p.want {
-		p.want[name] = r.dependingOn(renamed)
+		p.want[name] = r.dependingOn(p.Set, renamed)
 	}
 	p.owned, p.wanted = slices.Sorted(maps.Keys(p.own)), slices.Sorted(maps.Keys(p.want))
 	return false
 }
 
 // dependingOn is a Stack whose spec.dependsOn has the names that Stacks keep, by the names that the template has now.
-func (r *Rendered) dependingOn(renamed map[string]string) *Rendered {
+func (r *Rendered) dependingOn(set *v1alpha1.StackSet, renamed map[string]string) *Rendered {
 	if len(renamed) == 0 || len(r.JSON) == 0 {
 		return r
 	}
@@ -205,8 +214,10 @@ func (r *Rendered) dependingOn(renamed map[string]string) *Rendered {
 	}
 	changed := false
 	for _, entry := range entries {
-		if name, ok := entry["name"].(string); ok && entry["namespace"] == nil && renamed[name] != "" {
-			entry["name"], changed = renamed[name], true
+		name, _ := entry["name"].(string)
+		namespace, _ := entry["namespace"].(string)
+		if old := renamed[Key(set, cmp.Or(namespace, r.Namespace), name)]; old != "" {
+			entry["name"], changed = Locate(set, old).Name, true
 		}
 	}
 	if !changed {
@@ -220,6 +231,8 @@ func (r *Rendered) dependingOn(renamed map[string]string) *Rendered {
 	return &next
 }
 
+func (p *plan) key(s *v1alpha1.Stack) string { return Key(p.Set, s.Namespace, s.Name) }
+
 func describe(directory string) string {
 	return cmp.Or(directory, "an item without a directory")
 }
@@ -229,8 +242,8 @@ func describe(directory string) string {
 func isNotOwned(p *plan) bool {
 	var foreign []string
 	for i := range p.Stacks {
-		if s := &p.Stacks[i]; p.own[s.Name] == nil && p.want[s.Name] != nil {
-			foreign = append(foreign, s.Name)
+		if s := &p.Stacks[i]; !p.Set.Owns(s) && p.want[p.key(s)] != nil {
+			foreign = append(foreign, p.key(s))
 		}
 	}
 	if len(foreign) == 0 {
@@ -238,14 +251,15 @@ func isNotOwned(p *plan) bool {
 	}
 	slices.Sort(foreign)
 	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label stack NAME %s=%s has it take a Stack over; nothing "+
-		"is written", names(foreign, "is", "are"), v1alpha1.StackSetLabel, p.Set.Name)
+		"is written", names(foreign), v1alpha1.StackSetLabel, p.Set.Name)
 }
 
-func names(all []string, one, many string) string {
+// names begins a sentence about Stacks.
+func names(all []string) string {
 	if len(all) == 1 {
-		return "Stack " + all[0] + " " + one
+		return "Stack " + all[0] + " is"
 	}
-	return "Stacks " + list(all) + " " + many
+	return "Stacks " + list(all) + " are"
 }
 
 // list names the first few.
@@ -261,7 +275,7 @@ func list(all []string) string {
 // count fills the figures of the status.
 func count(p *plan) bool {
 	s := &p.d.Status
-	s.Generated, s.Applied, s.Changing, s.Outdated, s.Failed, s.Gone = int32(len(p.want)), 0, 0, 0, 0, 0
+	s.Generated, s.Applied, s.Changing, s.Outdated, s.Failed, s.Gone = int32(len(p.want)+p.unwritten), 0, 0, 0, 0, 0
 	s.Preview, s.Deletions = nil, nil
 	for _, name := range p.owned {
 		stack := p.own[name]
@@ -292,6 +306,9 @@ func count(p *plan) bool {
 func nothingIsGenerated(p *plan) bool {
 	if len(p.want) > 0 {
 		return false
+	}
+	if p.unwritten > 0 {
+		return p.unready(p.withheld[0].reason, "%s; nothing is written", p.reportWithheld())
 	}
 	if len(p.own) == 0 {
 		return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing: check include, exclude and marker")
@@ -327,7 +344,7 @@ func isPreview(p *plan) bool {
 		}
 	}
 	for _, s := range p.fresh() {
-		suspended = append(suspended, s.Name)
+		suspended = append(suspended, p.key(s))
 	}
 	preview.Create, preview.Change, preview.Suspend = first(created), first(changed), first(suspended)
 	p.d.Status.Preview = preview
@@ -337,6 +354,7 @@ func isPreview(p *plan) bool {
 	if limit := p.mostGone(); len(suspended) > limit {
 		p.d.Message += fmt.Sprintf("; it would write nothing, because spec.maxDeletions allows %d at once", limit)
 	}
+	p.d.Message = p.also(p.d.Message)
 	return true
 }
 
@@ -394,9 +412,11 @@ func write(p *plan) bool {
 	s := p.d.Status
 	switch {
 	case paused != "":
-		return p.unready(v1alpha1.ReasonRolloutPaused, "%s", paused)
+		return p.unready(v1alpha1.ReasonRolloutPaused, "%s", p.also(paused))
 	case confirm != "":
-		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s", confirm)
+		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s", p.also(confirm))
+	case len(p.withheld) > 0:
+		return p.unready(p.withheld[0].reason, "%s", p.reportWithheld())
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
 		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
@@ -406,9 +426,9 @@ func write(p *plan) bool {
 		if len(p.gone) > 0 {
 			var gone []string
 			for _, stack := range p.gone {
-				gone = append(gone, stack.Name)
+				gone = append(gone, p.key(stack))
 			}
-			p.d.Message += "; " + names(gone, "is", "are") + " not generated any more"
+			p.d.Message += "; " + names(gone) + " not generated any more"
 		}
 	}
 	return true
@@ -418,7 +438,7 @@ func write(p *plan) bool {
 // confirm.
 func (p *plan) writeGone() (confirm string) {
 	for _, s := range p.fresh() {
-		p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Stack: s, Name: s.Name, Why: "StackSet " + p.Set.Name + " does not generate it any more"})
+		p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Stack: s, Name: p.key(s), Why: "StackSet " + p.Set.Name + " does not generate it any more"})
 	}
 	var left []*v1alpha1.Stack
 	for _, s := range p.gone {
@@ -434,31 +454,36 @@ func (p *plan) writeGone() (confirm string) {
 	if p.Set.Spec.Prune != v1alpha1.PruneDelete || len(left) == 0 {
 		return ""
 	}
-	digest := Digest(left)
+	digest := Digest(p.Set, left)
 	if p.Set.Annotations[v1alpha1.ConfirmDeletionsAnnotation] == digest {
 		if len(p.fresh()) > 0 {
 			return "" // suspended first
 		}
 		for _, s := range left {
-			p.d.Writes = append(p.d.Writes, Write{Action: Delete, Stack: s, Name: s.Name})
+			p.d.Writes = append(p.d.Writes, Write{Action: Delete, Stack: s, Name: p.key(s)})
 		}
 		return ""
 	}
 	var all []string
 	for _, s := range left {
-		all = append(all, s.Name)
+		all = append(all, p.key(s))
 	}
 	p.d.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: digest, Count: int32(len(left)), Names: first(all)}
-	return fmt.Sprintf("%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s", names(all, "is", "are"),
+	return fmt.Sprintf("%s not generated any more; cairn confirm-deletions %s --digest=%s deletes %s", names(all),
 		p.Set.Name, digest, "them, each as its deletionPolicy has it")
 }
 
-// Digest identifies an exact list of Stacks in the order of their names, by UID: one of the same name that was created
+// Digest identifies an exact list of Stacks of a set, by namespace, name and UID: one of the same name that was created
 // since is another.
-func Digest(stacks []*v1alpha1.Stack) string {
+func Digest(set *v1alpha1.StackSet, stacks []*v1alpha1.Stack) string {
+	lines := make([]string, len(stacks))
+	for i, s := range stacks {
+		lines[i] = fmt.Sprintf("%s %s\n", Key(set, s.Namespace, s.Name), s.UID)
+	}
+	slices.Sort(lines)
 	h := sha256.New()
-	for _, s := range stacks {
-		fmt.Fprintf(h, "%s %s\n", s.Name, s.UID)
+	for _, line := range lines {
+		_, _ = h.Write([]byte(line))
 	}
 	return hex.EncodeToString(h.Sum(nil))[:40]
 }

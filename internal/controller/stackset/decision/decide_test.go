@@ -119,7 +119,7 @@ func confirmed(names ...string) func(*Snapshot) {
 				list = append(list, &w.Stacks[i])
 			}
 		}
-		w.Set.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: Digest(list)}
+		w.Set.Annotations = map[string]string{v1alpha1.ConfirmDeletionsAnnotation: Digest(w.Set, list)}
 	}
 }
 

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,14 +35,22 @@ type Renderer struct {
 	generators []generate.Generator
 	template   *template.Template
 	most       int
-	last       map[string]decision.Rendered
+	// namespace of the set, and others in which its Stacks may be.
+	namespace string
+	others    []string
+	last      map[string]decision.Rendered
 	// Rendered counts the items that were rendered so far.
 	Rendered int
 }
 
 // New compiles the generators and the template of a StackSet.
 func New(set *v1alpha1.StackSet) (*Renderer, *decision.Problem) {
-	r := &Renderer{most: mostStacks}
+	r := &Renderer{most: mostStacks, namespace: set.Namespace, others: set.Spec.Namespaces}
+	for i, m := range set.Spec.Moved {
+		if decision.Locate(set, m.From).Namespace != decision.Locate(set, m.To).Namespace {
+			return nil, invalid(fmt.Errorf("moved[%d]: Stack %s cannot continue as %s: a State stays in its namespace", i, m.From, m.To))
+		}
+	}
 	if set.Spec.MaxStacks != nil {
 		r.most = int(*set.Spec.MaxStacks)
 	}
@@ -150,17 +159,18 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 		all = append(all, one)
 	}
 	r.last = next
-	if err := depend(all, items); err != nil {
+	if err := r.depend(all, items); err != nil {
 		return nil, failed(err), nil
 	}
 	return all, nil, nil
 }
 
 // depend adds the Stacks of the units that each Terragrunt unit depends on to spec.dependsOn. all are the Stacks of items.
-func depend(all []decision.Rendered, items []generate.Item) error {
-	of := map[string][]string{}
+// One in another namespace needs a StackGrant there, as each dependency across namespaces does.
+func (r *Renderer) depend(all []decision.Rendered, items []generate.Item) error {
+	of := map[string][]*decision.Rendered{}
 	for i, item := range items {
-		of[item.Directory] = append(of[item.Directory], all[i].Name)
+		of[item.Directory] = append(of[item.Directory], &all[i])
 	}
 	for i, item := range items {
 		all[i].Elsewhere = item.Elsewhere
@@ -183,9 +193,13 @@ func depend(all []decision.Rendered, items []generate.Item) error {
 			}
 		}
 		for _, dir := range item.DependsOn {
-			for _, name := range of[dir] {
-				if !slices.Contains(names, name) {
-					names, entries = append(names, name), append(entries, map[string]any{"name": name})
+			for _, on := range of[dir] {
+				entry := map[string]any{"name": on.Name}
+				if on.Namespace != all[i].Namespace {
+					entry["namespace"] = cmp.Or(on.Namespace, r.namespace)
+				}
+				if !slices.Contains(names, on.Name) {
+					names, entries = append(names, on.Name), append(entries, entry)
 				}
 			}
 		}
@@ -210,6 +224,10 @@ func (r *Renderer) render(ctx context.Context, item generate.Item, contents Cont
 		return decision.Rendered{}, err
 	}
 	stack, err := decode(data)
+	namespace := ""
+	if err == nil {
+		namespace, err = r.namespaceOf(stack)
+	}
 	if err != nil {
 		if e, ok := errors.AsType[*template.Error](err); ok {
 			e.Directory, e.Params = item.Directory, item.Params
@@ -217,9 +235,23 @@ func (r *Renderer) render(ctx context.Context, item generate.Item, contents Cont
 		return decision.Rendered{}, err
 	}
 	return decision.Rendered{
-		Name: stack.Name, Labels: stack.Labels, Directory: item.Directory, Params: item.Params,
+		Name: stack.Name, Namespace: namespace, Labels: stack.Labels, Directory: item.Directory, Params: item.Params,
 		JSON: data, Digest: decision.DigestOf(data),
 	}, nil
+}
+
+// namespaceOf is the namespace of a rendered Stack, empty for that of the set. Users who push to the repository choose
+// captures, and so among spec.namespaces, but no other one.
+func (r *Renderer) namespaceOf(stack *v1alpha1.Stack) (string, error) {
+	switch {
+	case stack.Namespace == "", stack.Namespace == r.namespace:
+		return "", nil
+	case slices.Contains(r.others, stack.Namespace):
+		return stack.Namespace, nil
+	}
+	return "", &template.Error{
+		Field: "metadata.namespace", Reason: fmt.Sprintf("spec.namespaces does not have %q", stack.Namespace),
+	}
 }
 
 // decode reads a rendered Stack, and checks what the API server would reject or drop.

@@ -35,6 +35,7 @@ const directoryLabel = "directory.cairn.dev/"
 // classes are the fields that are not guarded, with what is below them. A new field of a Stack is guarded.
 var classes = map[string]class{
 	"metadata.name":             free,
+	"metadata.namespace":        free, // one of spec.namespaces, which render checks
 	"metadata.annotations":      free,
 	"spec.source.git.path":      free,
 	"spec.source.git.triggers":  free,

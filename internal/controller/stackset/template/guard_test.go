@@ -61,7 +61,7 @@ func TestEachFieldOfAStackHasAClass(t *testing.T) {
 	for field := range left {
 		t.Errorf("a Stack has no field spec.%s", field)
 	}
-	for _, field := range []string{"spec.somethingNew", "spec.source", "spec.source.git", "spec.variables", "spec.variables[0]", "spec", "", "metadata", "metadata.namespace", "metadata.labels", "metadata.labels.env",
+	for _, field := range []string{"spec.somethingNew", "spec.source", "spec.source.git", "spec.variables", "spec.variables[0]", "spec", "", "metadata", "metadata.namespaceX", "metadata.labels", "metadata.labels.env",
 		"metadata.labels.directory.cairn.dev", "metadata.labels.directory.cairn.devX/env", "metadata.labels.x.directory.cairn.dev/env", "metadata.annotationsX", "spec.applyX", "spec.variables[0].valueFrom.secret.name"} {
 		if classOf(field) != guarded {
 			t.Errorf("%q is not guarded", field)
