@@ -71,6 +71,17 @@ func summaryOf(e v1alpha1.PullRequestStackSet) string {
 	return strings.Join(lines, "\n")
 }
 
+// prodInShop has the Stacks of prod in namespace shop.
+func prodInShop(s *v1alpha1.StackSet) {
+	s.Spec.Namespaces = []string{"shop"}
+	s.Spec.Template.Metadata.Namespace = "${params.env == 'prod' ? 'shop' : ''}"
+}
+
+func inShop(s v1alpha1.Stack) v1alpha1.Stack {
+	s.Namespace, s.Labels[v1alpha1.StackSetNamespaceLabel] = "shop", "prod"
+	return s
+}
+
 func TestEffect(t *testing.T) {
 	net, db, mail := "envs/dev/net", "envs/dev/db", "envs/prod/mail"
 	for name, tt := range map[string]struct {
@@ -135,6 +146,11 @@ func TestEffect(t *testing.T) {
 			s.Spec.Moved = []v1alpha1.StackSetMove{{From: "dev-net", To: "dev-n"}, {From: "dev-db", To: "dev-d"}, {From: "prod-mail", To: "prod-m"}}
 		}, stacks: []v1alpha1.Stack{stackOfSet("dev-net", "platform"), stackOfSet("dev-db", "platform"), stackOfSet("prod-mail", "platform")},
 			want: "3 Stacks would change\n! dev-db  spec.source.git.path\n! dev-net  spec.source.git.path\n! prod-mail  spec.source.git.path"},
+		"in another namespace, with or without a StackGrant": {base: []string{net, mail}, merge: []string{net, "envs/prod/web"}, change: prodInShop,
+			want: "1 Stack would go, 1 would appear\n- shop/prod-mail  envs/prod/mail\n+ shop/prod-web  envs/prod/web"},
+		"one returns in another namespace": {base: []string{net}, merge: []string{net, mail}, change: prodInShop,
+			stacks: []v1alpha1.Stack{inShop(stackOfSet("prod-mail", "platform", v1alpha1.ItemGoneAnnotation))},
+			want:   "1 Stack would return\n+ shop/prod-mail  envs/prod/mail (continues)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := &v1alpha1.StackSet{}

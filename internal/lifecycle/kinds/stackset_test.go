@@ -55,7 +55,11 @@ func TestStacksOfAStackSet(t *testing.T) {
 	stacks := rowsOf(Stacks,
 		stackOf("a", "s1", labels(map[string]string{v1alpha1.StackSetLabel: "platform"})),
 		stackOf("a", "s2", labels(map[string]string{v1alpha1.StackSetLabel: "other"})), stackOf("a", "s3"),
+		stackOf("a", "s4", labels(map[string]string{v1alpha1.StackSetLabel: "platform", v1alpha1.StackSetNamespaceLabel: "b"})),
 	)
+	if got := stackNames(ask(t, Stacks, stacks, "stackset=b/platform")); got != "s4" {
+		t.Errorf("the Stacks of the StackSet of namespace b are %q, want s4", got)
+	}
 	if got := stackNames(ask(t, Stacks, stacks, "stackset=platform")); got != "s1" {
 		t.Errorf("the Stacks of the StackSet platform are %q, want s1", got)
 	}

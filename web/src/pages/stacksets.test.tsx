@@ -124,11 +124,14 @@ describe('StackSets', () => {
     expect(screen.getByText(/Nothing is written/)).toBeInTheDocument()
   })
 
-  test('are linked from their Stacks, and g n leads to them', async () => {
+  test.each([
+    ['platform', '/stacksets/shop/platform'],
+    ['infra/teams', '/stacksets/infra/teams'], // of another namespace
+  ])('are linked from their Stacks, and g n leads to them: %s', async (stackSet, href) => {
     const { router } = showApp('/stacks/shop/web', {
       '/api/v1/namespaces/shop/stacks/web': {
         body: {
-          row: aStack({ stackSet: 'platform' }),
+          row: aStack({ stackSet }),
           object: {
             metadata: { ...metadata, name: 'web' },
             spec: {
@@ -145,7 +148,7 @@ describe('StackSets', () => {
         },
       },
     })
-    expect(await screen.findByRole('link', { name: 'platform' })).toHaveAttribute('href', '/stacksets/shop/platform')
+    expect(await screen.findByRole('link', { name: stackSet })).toHaveAttribute('href', href)
     await userEvent.setup().keyboard('gn')
     await waitFor(() => expect(router.state.location.pathname).toBe('/stacksets'))
   })

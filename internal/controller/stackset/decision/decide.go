@@ -308,7 +308,7 @@ func nothingIsGenerated(p *plan) bool {
 		return false
 	}
 	if p.unwritten > 0 {
-		return p.unready(p.withheld[0].reason, "%s; nothing is written", p.reportWithheld())
+		return p.unready(p.withholding(), "%s; nothing is written", p.reportWithheld())
 	}
 	if len(p.own) == 0 {
 		return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing: check include, exclude and marker")
@@ -415,8 +415,8 @@ func write(p *plan) bool {
 		return p.unready(v1alpha1.ReasonRolloutPaused, "%s", p.also(paused))
 	case confirm != "":
 		return p.unready(v1alpha1.ReasonAwaitingDeletionConfirmation, "%s", p.also(confirm))
-	case len(p.withheld) > 0:
-		return p.unready(p.withheld[0].reason, "%s", p.reportWithheld())
+	case p.withholding() != "":
+		return p.unready(p.withholding(), "%s", p.reportWithheld())
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
 		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
@@ -431,6 +431,7 @@ func write(p *plan) bool {
 			p.d.Message += "; " + names(gone) + " not generated any more"
 		}
 	}
+	p.d.Message = p.also(p.d.Message)
 	return true
 }
 

@@ -36,13 +36,15 @@ func Permits(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, stack types
 }
 
 // withheld are Stacks of other namespaces that are not written, whatever the template has for them. They stay as they are.
+// Without a reason they are only in the message: the StackSet does not generate them.
 type withheld struct {
 	reason, why string
 	keys        []string
 }
 
 // withhold removes the Stacks of other namespaces that the StackSet must not write from all that is decided later. A
-// user of another namespace stops only what is in it, and nothing of it shows without a StackGrant.
+// user of another namespace stops only what is in it, and nothing of it shows without a StackGrant. There a Stack is not
+// gone that the StackSet never wrote: users could label so many that it would stop (maxDeletions).
 func withhold(p *plan) bool {
 	foreign := map[string]bool{}
 	for i := range p.Stacks {
@@ -53,6 +55,10 @@ func withhold(p *plan) bool {
 	generated := len(p.want)
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.owned, p.wanted)))) {
 		stack := Locate(p.Set, key)
+		if own := p.own[key]; stack.Namespace != p.Set.Namespace && p.want[key] == nil && own.Annotations[v1alpha1.RenderedAnnotation] == "" {
+			delete(p.own, key)
+			continue
+		}
 		why, reason := p.forbids(stack), v1alpha1.ReasonNamespaceNotGranted
 		if why == "" && foreign[key] {
 			reason = v1alpha1.ReasonStackNotOwned
@@ -62,7 +68,10 @@ func withhold(p *plan) bool {
 		if why == "" {
 			continue
 		}
-		i := slices.IndexFunc(p.withheld, func(w withheld) bool { return w.why == why })
+		if p.want[key] == nil && !slices.Contains(p.Set.Spec.Namespaces, stack.Namespace) {
+			reason = ""
+		}
+		i := slices.IndexFunc(p.withheld, func(w withheld) bool { return w.why == why && w.reason == reason })
 		if i < 0 {
 			i, p.withheld = len(p.withheld), append(p.withheld, withheld{reason: reason, why: why})
 		}
@@ -98,6 +107,16 @@ func (p *plan) reportWithheld() string {
 		all = append(all, fmt.Sprintf("%s not written: %s", names(w.keys), w.why))
 	}
 	return strings.Join(all, "; ")
+}
+
+// withholding returns the reason why Stacks that the StackSet has to write are not written; empty for none.
+func (p *plan) withholding() string {
+	for _, w := range p.withheld {
+		if w.reason != "" {
+			return w.reason
+		}
+	}
+	return ""
 }
 
 // also appends what is not written to a message.
