@@ -318,12 +318,18 @@ func TestStackSetsOfOtherNamespaces(t *testing.T) {
 	}
 	t.Run("with the verbs of edit alone", func(t *testing.T) {
 		bindIn(t, "loose", map[string][]string{"abe": {"cairn-edit"}, "dora": {"cairn-edit"}})
-		set := newSet(t, `{"apply":"Automatic"}`)
-		set.Spec.Namespaces = []string{"loose"}
-		check(t, as(t, "abe").Create(t.Context(), set), strings.ReplaceAll(approve, "crm", "loose"))
-		set = newSet(t, `{"deletionPolicy":"Orphan"}`)
-		set.Spec.Namespaces = []string{"loose"}
-		check(t, as(t, "dora").Create(t.Context(), set), strings.ReplaceAll(destroy, "crm", "loose"))
+		for fields, user := range map[string]string{
+			`{"apply":"Automatic"}`: "abe", `{"apply":"${'Auto' + 'matic'}"}`: "abe", `{"preventSelfApproval":false}`: "abe", `{"requireApprovalFor":["Delete"]}`: "abe",
+			`{"deletionPolicy":"Orphan"}`: "dora", `{"deletionPolicy":"Destroy"}`: "dora",
+		} {
+			set := newSet(t, fields)
+			set.Spec.Namespaces = []string{"loose"}
+			want := map[string]string{"abe": approve, "dora": destroy}[user]
+			check(t, as(t, user).Create(t.Context(), set), strings.ReplaceAll(want, "crm", "loose"))
+			set.Spec.Namespaces = nil
+			apiserver.Must(t, as(t, user).Create(t.Context(), set))
+			writes(t, set, []change{{user, `{"spec":{"namespaces":["loose"]}}`, strings.ReplaceAll(want, "crm", "loose")}})
+		}
 	})
 }
 
