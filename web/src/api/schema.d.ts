@@ -5013,7 +5013,7 @@ export interface components {
             revision?: string;
             /** @description The name of the Run in progress. */
             run?: string;
-            /** @description The StackSet that generates it, in the same namespace. Absent if there is none. */
+            /** @description The StackSet that generates it; NAMESPACE/NAME for one of another namespace. Absent if there is none. */
             stackSet?: string;
             /** @description Whether the Stack waits until a user acts. */
             stalled: boolean;
