@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -42,38 +41,30 @@ func limitReached(g *group) string {
 // ahead is about how many Runs go before one among those that wait for the same group.
 func (q *Queue) ahead(r *queued, g *group) int {
 	n := 0
-	for _, more := range g.waiting[:r.Rank] {
-		n += more
+	for _, urgent := range q.waiting[:r.Rank] {
+		n += g.count(urgent)
 	}
-	own := 0 // of the same namespace
-	for _, x := range q.lines[r.Rank][r.groups.namespace].lanes {
-		own += x.before(r)
+	place, same := q.place(r), q.waiting[r.Rank]
+	if g != q.installation {
+		return n + g.count(same[:place])
 	}
-	switch g {
-	case r.groups.namespace:
-		return n + own
-	case r.groups.repository:
-		for _, l := range q.lines[r.Rank] {
-			for _, x := range l.lanes {
-				if x.repository == g {
-					n += x.before(r)
-				}
-			}
-		}
-		return n
-	}
-	n += own
-	for _, l := range q.lines[r.Rank] {
-		if l.namespace == r.groups.namespace {
+	// Namespaces take turns: until both have as many running, and then the one whose first Run waits longer.
+	own := r.groups.namespace
+	others := own.count(same[:place])
+	turn := own.running + others
+	turns, earlier := map[*group]int{}, map[*group]bool{}
+	for i, x := range same {
+		other := x.groups.namespace
+		if other == own {
 			continue
 		}
-		turns := r.groups.namespace.running + own - l.namespace.running // until both have as many running
-		if slices.ContainsFunc(l.lanes, func(x *lane) bool { return x.before(r) > 0 }) {
-			turns++
+		earlier[other] = earlier[other] || i < place
+		if at := other.running + turns[other]; at < turn || at == turn && earlier[other] {
+			others++
 		}
-		n += max(0, min(turns, l.namespace.waiting[r.Rank]))
+		turns[other]++
 	}
-	return n
+	return n + others
 }
 
 // Position is the approximate queue position of a Run that has n ahead, so that its status changes seldom.

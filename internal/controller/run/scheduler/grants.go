@@ -23,8 +23,7 @@ func (q *Queue) next() (wake []types.NamespacedName) {
 	lost := q.expireGrants(now)
 	for r := q.first(now); r != nil; r = q.first(now) {
 		q.dequeue(r)
-		r.granted = now
-		q.count(r)
+		q.start(r, now)
 		wake = append(wake, r.Key)
 	}
 	return append(wake, lost...)
@@ -32,18 +31,10 @@ func (q *Queue) next() (wake []types.NamespacedName) {
 
 // expireGrants forgets the Runs whose object did not show for too long after their admission that they run.
 func (q *Queue) expireGrants(now time.Time) (lost []types.NamespacedName) {
-	if len(q.grants) == 0 || now.Before(q.expires) {
-		return nil
-	}
-	q.expires = now.Add(grantFor)
 	for key, r := range q.grants {
-		ends := r.granted.Add(grantFor)
-		switch {
-		case !now.Before(ends):
+		if !now.Before(r.granted.Add(grantFor)) {
 			q.drop(key)
 			lost = append(lost, key)
-		case ends.Before(q.expires):
-			q.expires = ends
 		}
 	}
 	slices.SortFunc(lost, byName)
@@ -56,23 +47,19 @@ func (q *Queue) first(now time.Time) *queued {
 		return nil
 	}
 	kept := map[*group]bool{} // namespaces whose last place is kept from the ranks that follow
-	for _, lines := range q.lines {
+	for _, waiting := range q.waiting {
 		var first *queued
 		var keep []*group
-		for _, l := range lines {
-			if l.namespace.full() || kept[l.namespace] && l.namespace.left() == 1 {
-				continue
-			}
-			for _, x := range l.lanes {
-				r := x.runs[0]
-				switch {
-				case !x.repository.full():
-					if first == nil || byPriority(r, first) < 0 {
-						first = r
-					}
-				case now.Sub(r.Since) >= patience:
-					keep = append(keep, l.namespace)
+		for _, r := range waiting {
+			namespace := r.groups.namespace
+			switch {
+			case namespace.full() || kept[namespace] && namespace.left() == 1:
+			case !r.groups.repository.full():
+				if first == nil || namespace.running < first.groups.namespace.running { // else first waits longer
+					first = r
 				}
+			case now.Sub(r.Since) >= patience:
+				keep = append(keep, namespace)
 			}
 		}
 		if first != nil {
@@ -83,11 +70,6 @@ func (q *Queue) first(now time.Time) *queued {
 		}
 	}
 	return nil
-}
-
-// byPriority puts first whose namespace has the fewest running, then who waits longest.
-func byPriority(a, b *queued) int {
-	return cmp.Or(cmp.Compare(a.groups.namespace.running, b.groups.namespace.running), bySince(a, b))
 }
 
 func bySince(a, b *queued) int { return cmp.Or(a.Since.Compare(b.Since), byName(a.Key, b.Key)) }

@@ -75,8 +75,8 @@ type Entry struct {
 //     back, since that may be known from before the grant; only Remove and the minute do.
 //   - Call Reclaim every few seconds, for grants to be taken back although nothing else happens.
 //
-// No call sorts all that wait. All take O(log n) for their own Run and O(l) to find the next one, l being the number of
-// different rank, namespace and Repository among those that wait. It is safe for concurrent use.
+// All calls take time in proportion to the number of Runs that wait, a millisecond for 10,000. It is safe for concurrent
+// use.
 type Queue struct {
 	limits Limits
 	now    func() time.Time
@@ -84,26 +84,21 @@ type Queue struct {
 	mu           sync.Mutex
 	runs         map[types.NamespacedName]*queued
 	grants       map[types.NamespacedName]*queued // those of runs that are granted
-	expires      time.Time                        // no grant ends before; later ones end later
 	installation *group
 	namespaces   map[string]*group
 	repositories map[string]*group
-	unlimited    *group // counts Runs without a Repository
-	lines        [ranks]map[*group]*line
+	unlimited    *group           // counts Runs without a Repository
+	waiting      [ranks][]*queued // by Since
 }
 
 // NewQueue creates a Queue. now is its clock.
 func NewQueue(limits Limits, now func() time.Time) *Queue {
-	q := &Queue{
+	return &Queue{
 		limits: limits, now: now,
 		runs: map[types.NamespacedName]*queued{}, grants: map[types.NamespacedName]*queued{},
 		installation: &group{name: "of this installation", limit: limits.Installation},
 		namespaces:   map[string]*group{}, repositories: map[string]*group{}, unlimited: &group{},
 	}
-	for rank := range q.lines {
-		q.lines[rank] = map[*group]*line{}
-	}
-	return q
 }
 
 // Set returns what is true of a Run, and returns the Runs to wake, the next one first. It may be among them itself.
@@ -149,7 +144,7 @@ func (q *Queue) Admit(e Entry) Admission {
 	q.put(e, granted)
 	wake := slices.DeleteFunc(q.next(), func(key types.NamespacedName) bool { return key == e.Key })
 	r := q.runs[e.Key]
-	v := Admission{Start: r.lane == nil, Wake: wake}
+	v := Admission{Start: !r.waits, Wake: wake}
 	if !v.Start {
 		v.Why, v.Ahead = q.why(r)
 	}
@@ -158,7 +153,7 @@ func (q *Queue) Admit(e Entry) Admission {
 
 // admitted is a Run if it has a place now; nil otherwise.
 func (q *Queue) admitted(e Entry) *queued {
-	if r := q.runs[e.Key]; r != nil && r.UID == e.UID && r.lane == nil {
+	if r := q.runs[e.Key]; r != nil && r.UID == e.UID && !r.waits {
 		return r
 	}
 	return nil
@@ -173,12 +168,12 @@ func (q *Queue) put(e Entry, granted time.Time) {
 		e.Repository = r.Repository // it has its place among that one's, whatever its Stack reads from by now
 	}
 	q.drop(e.Key)
-	r := &queued{Entry: e, groups: q.join(e), granted: granted}
+	r := &queued{Entry: e, groups: q.join(e), waits: true}
 	q.runs[e.Key] = r
 	if e.Running || !granted.IsZero() {
-		q.count(r)
+		q.start(r, granted)
 	} else {
-		q.enqueue(r)
+		q.waiting[r.Rank] = slices.Insert(q.waiting[r.Rank], q.place(r), r)
 	}
 }
 
@@ -188,17 +183,33 @@ func (q *Queue) drop(key types.NamespacedName) {
 	if r == nil {
 		return
 	}
-	if r.lane != nil {
+	if r.waits {
 		q.dequeue(r)
 	} else {
 		r.groups.each(func(g *group) { g.running-- })
 	}
 	delete(q.runs, key)
 	delete(q.grants, key)
-	if g := r.groups.namespace; g.empty() {
+	r.groups.each(func(g *group) { g.all-- })
+	if r.groups.namespace.all == 0 {
 		delete(q.namespaces, key.Namespace)
 	}
-	if g := r.groups.repository; g != q.unlimited && g.empty() {
+	if r.groups.repository.all == 0 {
 		delete(q.repositories, r.Repository)
 	}
+}
+
+// start has a Run count as running; it is granted unless that is zero.
+func (q *Queue) start(r *queued, granted time.Time) {
+	r.waits, r.granted = false, granted
+	r.groups.each(func(g *group) { g.running++ })
+	if !granted.IsZero() {
+		q.grants[r.Key] = r
+	}
+}
+
+// dequeue has a Run wait no longer.
+func (q *Queue) dequeue(r *queued) {
+	at := q.place(r)
+	q.waiting[r.Rank] = slices.Delete(q.waiting[r.Rank], at, at+1)
 }

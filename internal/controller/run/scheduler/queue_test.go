@@ -506,8 +506,8 @@ func TestQueueInAnyHistory(t *testing.T) {
 			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.installation.running; n != 0 {
 				t.Errorf("%d entries are left when all Runs are gone", n)
 			}
-			for rank, lines := range q.lines {
-				if len(lines) > 0 || q.installation.waiting[rank] != 0 {
+			for rank, waiting := range q.waiting {
+				if len(waiting) > 0 {
 					t.Errorf("rank %d still waits", rank)
 				}
 			}
@@ -622,7 +622,7 @@ func BenchmarkQueue(b *testing.B) {
 		b.Run(name+"one ends, one is woken, one comes", func(b *testing.B) {
 			var running []types.NamespacedName
 			for key, r := range full.runs {
-				if r.lane == nil {
+				if !r.waits {
 					running = append(running, key)
 				}
 			}
