@@ -11,6 +11,7 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/listing"
 	"cairn.dev/cairn/internal/server/tenant"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // StateMemory limits the memory of states that engines read. An engine may read as many copies of a state as it likes.
@@ -24,7 +25,7 @@ type StateMemory struct {
 
 // AcquireState waits until there is memory for the current version of a state. The returned function releases it.
 func (m StateMemory) AcquireState(ctx context.Context, key types.NamespacedName) (func(), error) {
-	if row := listing.Of(m.Catalog, kinds.States).Get(key.Namespace, key.Name); row != nil {
+	if row, ok := m.Catalog.Shelf(kinds.States).Get(key.Namespace, key.Name).(*userapi.State); ok {
 		return m.Acquire(ctx, key.Namespace, row.Size)
 	}
 	st := &v1alpha1.State{}

@@ -214,7 +214,8 @@ func (v *Inventory) prune() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key, index := range v.kept {
-		if st := listing.Of(v.catalog, kinds.States).Get(key.Namespace, key.Name); st == nil || st.SHA256 != index.sha256 {
+		st, ok := v.catalog.Shelf(kinds.States).Get(key.Namespace, key.Name).(*userapi.State)
+		if !ok || st.SHA256 != index.sha256 {
 			v.held -= index.size()
 			delete(v.kept, key)
 		}

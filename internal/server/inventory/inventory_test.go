@@ -84,7 +84,7 @@ func rowOf(name, sha256 string, resources int32) userapi.State {
 type fixture struct {
 	*testing.T
 	*stored
-	shelf listing.Rows[userapi.State]
+	shelf *listing.Shelf
 	*Inventory
 	version uint64
 }
@@ -92,19 +92,23 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{T: t, stored: &stored{inBucket: map[string]document.Index{}, current: map[string]document.Index{}}}
 	catalog := listing.NewCatalog()
-	f.shelf = listing.Of(catalog, kinds.States)
+	f.shelf = catalog.Shelf(kinds.States)
 	f.Inventory = New(f.stored, catalog, tenant.NewSemaphore(1000, 1000, 10), slog.New(slog.DiscardHandler))
 	return f
 }
 
+func all(s *listing.Shelf) []*userapi.State {
+	return kinds.Typed[userapi.State](s.All(func(string) bool { return true }))
+}
+
 func (f *fixture) put(row userapi.State) {
 	f.version++
-	f.shelf.Put(row.Namespace, row.Name, f.version, row)
+	f.shelf.Put(row.Namespace, row.Name, f.version, &row)
 }
 
 func (f *fixture) lists(want ...string) userapi.MissingResources {
 	f.Helper()
-	rows, missing, err := f.Rows(f.Context(), f.shelf.All(func(string) bool { return true }))
+	rows, missing, err := f.Rows(f.Context(), all(f.shelf))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -272,7 +276,7 @@ func TestPagesOfResources(t *testing.T) {
 	var got []string
 	query := url.Values{"limit": {"2"}, "sort": {"address"}, "type": {"t"}, "q": {"N["}}
 	for {
-		rows, _, err := f.Rows(t.Context(), f.shelf.All(func(string) bool { return true }))
+		rows, _, err := f.Rows(t.Context(), all(f.shelf))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,16 +303,16 @@ func BenchmarkRows(b *testing.B) {
 	const stacks, each = 10_000, 50
 	s := &stored{inBucket: map[string]document.Index{}}
 	catalog := listing.NewCatalog()
-	shelf := listing.Of(catalog, kinds.States)
+	shelf := catalog.Shelf(kinds.States)
 	v := New(s, catalog, nil, slog.New(slog.DiscardHandler))
 	var before, after runtime.MemStats
 	for n := range stacks {
 		row := rowOf(fmt.Sprintf("stack-%d", n), fmt.Sprintf("sha256:%064d", n), each)
-		shelf.Put("ns", row.Name, 1, row)
+		shelf.Put("ns", row.Name, 1, &row)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	for _, st := range shelf.All(func(string) bool { return true }) {
+	for _, st := range all(shelf) {
 		v.keep(keyOf(st), pack(usual(st.SHA256)))
 	}
 	runtime.GC()
@@ -320,7 +324,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				rows, _, err := v.Rows(b.Context(), shelf.All(func(string) bool { return true }))
+				rows, _, err := v.Rows(b.Context(), all(shelf))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -34,9 +34,6 @@ func NewCatalog() *Catalog {
 // Shelf has the rows of a kind.
 func (c *Catalog) Shelf(k kinds.Kind) *Shelf { return c.shelves[k.Named().Kind] }
 
-// Of returns the rows of a kind, as what they are.
-func Of[O, R any](c *Catalog, k *kinds.Type[O, R]) Rows[R] { return Rows[R]{c.Shelf(k)} }
-
 // Mirror has Start fill the catalog with the objects of some namespaces; of all where none are named. It is called once, before
 // Start.
 func (c *Catalog) Mirror(from client.WithWatch, namespaces []string) {

@@ -33,7 +33,7 @@ func versionOf(namespace, name string, version int, phase v1alpha1.RunPhase) *v1
 // phases are those of the rows of a catalog, by namespace and name.
 func phases(c *Catalog) map[string]string {
 	all := map[string]string{}
-	for _, row := range Of(c, kinds.Runs).All(func(string) bool { return true }) {
+	for _, row := range kinds.Typed[userapi.Run](c.Shelf(kinds.Runs).All(func(string) bool { return true })) {
 		all[row.Namespace+"/"+row.Name] = row.Phase
 	}
 	return all
@@ -74,7 +74,7 @@ func TestMirrorTakesNoEarlierEvent(t *testing.T) {
 			t.Errorf("%s: the changes are %v", step.name, changes)
 		}
 	}
-	if got := Of(c, kinds.Runs).Namespaces(); !cmp.Equal(got, []string{"a"}) {
+	if got := c.Shelf(kinds.Runs).Namespaces(); !cmp.Equal(got, []string{"a"}) {
 		t.Errorf("the namespaces are %v", got)
 	}
 	for _, bad := range []any{&v1alpha1.Stack{}, &v1alpha1.Run{}} { // another kind, no version
@@ -197,8 +197,8 @@ func TestMirrorListsAgain(t *testing.T) {
 // TestMirrorOfANamespace checks that a list of one namespace removes no rows of others.
 func TestMirrorOfANamespace(t *testing.T) {
 	c := NewCatalog()
-	Of(c, kinds.Runs).Put("b", "dns-1", 50, userapi.Run{Object: userapi.Object{Namespace: "b", Name: "dns-1"}})
-	Of(c, kinds.Runs).Put("a", "net-1", 50, userapi.Run{Object: userapi.Object{Namespace: "a", Name: "net-1"}})
+	c.Shelf(kinds.Runs).Put("b", "dns-1", 50, &userapi.Run{Object: userapi.Object{Namespace: "b", Name: "dns-1"}})
+	c.Shelf(kinds.Runs).Put("a", "net-1", 50, &userapi.Run{Object: userapi.Object{Namespace: "a", Name: "net-1"}})
 	m := mirrorOf(c, &paged{version: 10, runs: []*v1alpha1.Run{versionOf("a", "net-2", 2, "Planning")}}, "a")
 	if _, err := m.ListWithContext(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
@@ -226,8 +226,8 @@ func TestRowKeepsNoObject(t *testing.T) {
 	if object.Value() != nil || finished.Value() != nil || plan.Value() != nil {
 		t.Error("the object is in memory")
 	}
-	row := Of(c, kinds.Runs).Get("a", "net-1")
-	if row == nil || !row.Finished.Equal(day) || row.Plan.Add != 1 {
+	row, ok := c.Shelf(kinds.Runs).Get("a", "net-1").(*userapi.Run)
+	if !ok || !row.Finished.Equal(day) || row.Plan.Add != 1 {
 		t.Errorf("the row is %+v", row)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-
-	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
 // Shelf has the rows of all objects of a kind, as pointers. Rows must not be changed. The zero value is empty.
@@ -112,20 +110,3 @@ func (s *Shelf) Namespaces() []string {
 	defer s.mu.RUnlock()
 	return slices.Sorted(maps.Keys(s.spaces))
 }
-
-// Rows is a Shelf whose rows are of a type that is known.
-type Rows[R any] struct{ *Shelf }
-
-// Put is that of the Shelf, for a copy of the row.
-func (s Rows[R]) Put(namespace, name string, version uint64, row R) bool {
-	return s.Shelf.Put(namespace, name, version, &row)
-}
-
-// Get is that of the Shelf.
-func (s Rows[R]) Get(namespace, name string) *R {
-	row, _ := s.Shelf.Get(namespace, name).(*R)
-	return row
-}
-
-// All is that of the Shelf.
-func (s Rows[R]) All(seen func(namespace string) bool) []*R { return kinds.Typed[R](s.Shelf.All(seen)) }

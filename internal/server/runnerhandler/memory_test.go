@@ -65,7 +65,7 @@ func TestNamespaceLeavesMemoryForOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(Options{Catalog: listing.NewCatalog()})
-				listing.Of(s.Catalog, kinds.States).Put("hostile", "net", 1, userapi.State{Size: state.MaxSize})
+				s.Catalog.Shelf(kinds.States).Put("hostile", "net", 1, &userapi.State{Size: state.MaxSize})
 				ctx, cancel := context.WithCancel(t.Context())
 				body, end := io.Pipe()
 				var reading atomic.Int64
