@@ -149,17 +149,15 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 	if !isFile(e.Kind) {
 		return code{}, nil
 	}
-	key := codeKey{e.ID, json}
-	c, ok := s.c.code.Get(key)
-	if !ok {
-		err := s.parse(ctx, e, func(text []byte) (err error) {
+	c, err := cached(s.c, e.ID, fmt.Sprint("code, json ", json), func() (c code, _ int, err error) {
+		err = s.parse(ctx, e, func(text []byte) (err error) {
 			c, err = readCode(text, json)
 			return err
 		})
-		if err != nil {
-			return code{}, err
-		}
-		s.c.code.Add(key, c, c.weight())
+		return c, c.weight(), err
+	})
+	if err != nil {
+		return code{}, err
 	}
 	return c, s.count(file, c.size)
 }

@@ -140,15 +140,23 @@ type Closures struct {
 	matches *weightedlru.Cache[globKey, matches]
 	// links are the symlinks below a directory, by its ID.
 	links *weightedlru.Cache[string, []string]
-	// targets of symlinks, code, configs and pins are the parsed contents of blobs, by ID.
-	targets *weightedlru.Cache[string, string]
-	code    *weightedlru.Cache[codeKey, code]
-	configs *weightedlru.Cache[string, config]
-	pins    *weightedlru.Cache[string, Pin]
-	// scripts are the paths in scripts, by the ID of the script.
-	scripts *weightedlru.Cache[scriptKey, script]
-	// renders are the calls in templates that read files, by the ID of the template.
-	renders *weightedlru.Cache[string, render]
+	// blobs are what was read from blobs.
+	blobs *weightedlru.Cache[blobKey, any]
+}
+
+// blobKey is a blob and what it was read as: the same bytes have another meaning in each syntax.
+type blobKey struct{ id, as string }
+
+// cached returns what was read from a blob earlier, or reads it. read also returns how much memory the result takes.
+func cached[V any](c *Closures, id, as string, read func() (V, int, error)) (V, error) {
+	if v, ok := c.blobs.Get(blobKey{id, as}); ok {
+		return v.(V), nil
+	}
+	v, weight, err := read()
+	if err == nil {
+		c.blobs.Add(blobKey{id, as}, v, weight)
+	}
+	return v, err
 }
 
 // New returns a Closures with empty caches.
@@ -162,13 +170,8 @@ func New(o Options) *Closures {
 		options: o,
 		known:   weightedlru.New[string, *answer](bytes/2, entryWeight),
 		matches: weightedlru.New[globKey, matches](bytes/8, entryWeight),
-		code:    weightedlru.New[codeKey, code](bytes/8, entryWeight),
-		configs: weightedlru.New[string, config](bytes/16, entryWeight),
 		links:   weightedlru.New[string, []string](bytes/16, entryWeight),
-		targets: weightedlru.New[string, string](bytes/32, entryWeight),
-		pins:    weightedlru.New[string, Pin](bytes/32, entryWeight),
-		scripts: weightedlru.New[scriptKey, script](bytes/64, entryWeight),
-		renders: weightedlru.New[string, render](bytes/64, entryWeight),
+		blobs:   weightedlru.New[blobKey, any](bytes/4, entryWeight),
 	}
 }
 

@@ -11,12 +11,6 @@ import (
 	"cairn.dev/cairn/internal/engine/hclparse"
 )
 
-// codeKey is the key of a file's parsed code: the same bytes have another meaning in each of the two syntaxes.
-type codeKey struct {
-	id   string
-	json bool
-}
-
 // code is the part of one file of code that closures need.
 type code struct {
 	calls []call

@@ -114,19 +114,8 @@ func (s *search) functions(ctx context.Context, root, dir string) error {
 
 // function checks the paths that one call of a function reads.
 func (s *search) function(ctx context.Context, m *scope, call *hclsyntax.FunctionCallExpr, at string) (err error) {
-	lost := m.texts(call.Args[0], true, func(text string) {
-		if err == nil {
-			err = s.text(ctx, m, text, at, false, nil)
-		}
-	})
-	if lost != nil {
-		s.open = append(s.open, at+": a path that is computed from an absolute path")
-	}
-	if err == nil {
-		err = s.filesets(ctx, m, call)
-	}
-	if err == nil {
-		err = s.templates(ctx, m, call, 0)
+	if err = s.texts(ctx, m, call.Args[0], true, at, reader{}); err == nil {
+		err = s.functionCalls(ctx, m, call, 0)
 	}
 	if found := s.delivery.missing; found != nil && found.At == "" {
 		found.At = at

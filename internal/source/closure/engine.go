@@ -104,24 +104,21 @@ func (s *search) above(ctx context.Context, dir, name string) (named, error) {
 }
 
 func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
-	if p, ok := s.c.pins.Get(file.ID); ok {
-		return p, nil
-	}
-	var p Pin
-	text, err := s.read(ctx, file, longestVersionFile)
-	switch {
-	case errors.Is(err, ErrTooLarge):
-		p.Problem = fmt.Sprintf("version file: it has more than %d bytes, which is the limit: write only the version into it",
-			longestVersionFile)
-	case err != nil:
-		return Pin{}, err
-	default:
-		if p.Constraint, err = ParseVersionFile(text); err != nil {
-			p.Problem = err.Error()
+	return cached(s.c, file.ID, "pin", func() (p Pin, _ int, _ error) {
+		text, err := s.read(ctx, file, longestVersionFile)
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			p.Problem = fmt.Sprintf("version file: it has more than %d bytes, which is the limit: write only the version into it",
+				longestVersionFile)
+		case err != nil:
+			return Pin{}, 0, err
+		default:
+			if p.Constraint, err = ParseVersionFile(text); err != nil {
+				p.Problem = err.Error()
+			}
 		}
-	}
-	s.c.pins.Add(file.ID, p, len(p.Constraint)+len(p.Problem))
-	return p, nil
+		return p, len(p.Constraint) + len(p.Problem), nil
+	})
 }
 
 // require reads the version constraints of a root module.

@@ -3,6 +3,7 @@ package closure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -135,12 +136,6 @@ func (s *search) workingDirs(ctx context.Context, m *scope, expr hclsyntax.Expre
 	return dirs, err
 }
 
-// scriptKey is the key of the paths in a file.
-type scriptKey struct {
-	id    string
-	limit int64
-}
-
 // script has the paths in a script, or in another text.
 type script struct {
 	// upward are those that go up, beside the names that may be of files beside the script.
@@ -232,24 +227,18 @@ func (s *search) pathsIn(ctx context.Context, e git.Entry, limit int64, from []s
 
 // scriptOf reads the paths in a file. A longer file than the limit has none.
 func (s *search) scriptOf(ctx context.Context, e git.Entry, limit int64) (script, error) {
-	key := scriptKey{e.ID, limit}
-	if found, ok := s.c.scripts.Get(key); ok {
-		return found, nil
-	}
-	data, err := s.read(ctx, e, limit)
-	if errors.Is(err, ErrTooLarge) {
-		err = nil
-	}
-	if err != nil {
-		return script{}, err
-	}
-	text := string(data)
-	found := script{upward: PathsIn(text)}
-	if limit == longestScript {
-		found.changes, found.beside = changesOf(text), namesIn(text)
-	}
-	s.c.scripts.Add(key, found, found.weight())
-	return found, nil
+	return cached(s.c, e.ID, fmt.Sprint("script ", limit), func() (found script, _ int, _ error) {
+		data, err := s.read(ctx, e, limit)
+		if err != nil && !errors.Is(err, ErrTooLarge) {
+			return script{}, 0, err
+		}
+		text := string(data)
+		found.upward = PathsIn(text)
+		if limit == longestScript {
+			found.changes, found.beside = changesOf(text), namesIn(text)
+		}
+		return found, found.weight(), nil
+	})
 }
 
 // fileName matches a name with an extension, or a path of several names that does not go up.

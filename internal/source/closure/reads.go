@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,31 +68,40 @@ func scopeOf(root, dir string, files map[string]code, b *budget) *scope {
 
 // expression adds the files that an expression names. at is its position in the code, for messages.
 func (s *search) expression(ctx context.Context, m *scope, one pathExpr, at string) error {
-	var from []string
-	var err error
+	by := reader{program: one.program}
 	if one.workingDir != nil {
-		if from, err = s.workingDirs(ctx, m, one.workingDir); err != nil {
+		var err error
+		if by.from, err = s.workingDirs(ctx, m, one.workingDir); err != nil {
 			return err
 		}
 	}
-	lost := m.texts(one.expr, one.program, func(text string) {
+	if err := s.texts(ctx, m, one.expr, one.program, at, by); err != nil {
+		return err
+	}
+	return s.functionCalls(ctx, m, one.expr, 0)
+}
+
+// texts adds the files that the texts of an expression name. all is that of scope.texts.
+func (s *search) texts(
+	ctx context.Context, m *scope, expr hclsyntax.Expression, all bool, at string, by reader,
+) (err error) {
+	lost := m.texts(expr, all, func(text string) {
 		if err == nil {
-			err = s.text(ctx, m, text, at, one.program, from)
+			err = s.text(ctx, m, text, at, by.program, by.from)
 		}
 	})
 	if lost != nil {
 		s.open = append(s.open, at+": a path that is computed from an absolute path")
 	}
-	if err == nil {
-		err = s.budget.spend(0)
+	return cmp.Or(err, s.budget.spend(0))
+}
+
+// functionCalls adds the files that the calls of functions in an expression match or render.
+func (s *search) functionCalls(ctx context.Context, m *scope, expr hclsyntax.Expression, depth int) error {
+	if err := s.filesets(ctx, m, expr); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.filesets(ctx, m, one.expr)
-	}
-	if err == nil {
-		err = s.templates(ctx, m, one.expr, 0)
-	}
-	return err
+	return cmp.Or(s.templates(ctx, m, expr, depth), s.budget.spend(0))
 }
 
 // filesets adds the files that calls of fileset match, if their pattern goes up.

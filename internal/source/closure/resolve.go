@@ -99,15 +99,10 @@ func (s *search) entry(name string) (git.Entry, bool) {
 
 // target reads the target of a symlink.
 func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
-	if target, ok := s.c.targets.Get(link.ID); ok {
-		return target, nil
-	}
-	data, err := s.read(ctx, link, longestTarget)
-	if err != nil {
-		return "", err
-	}
-	s.c.targets.Add(link.ID, string(data), len(data))
-	return string(data), nil
+	return cached(s.c, link.ID, "target", func() (string, int, error) {
+		data, err := s.read(ctx, link, longestTarget)
+		return string(data), len(data), err
+	})
 }
 
 // linksIn lists the symlinks below a directory.

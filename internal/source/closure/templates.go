@@ -75,27 +75,12 @@ func (s *search) rendered(ctx context.Context, m *scope, file string, r render, 
 	}
 	for _, call := range r.calls {
 		at := fmt.Sprintf("%s:%d", file, call.Range().Start.Line)
-		var err error
 		for _, arg := range call.Args {
-			lost := m.texts(arg, true, func(text string) {
-				if err == nil {
-					err = s.text(ctx, m, text, at, false, nil)
-				}
-			})
-			if lost != nil {
-				s.open = append(s.open, at+": a path that is computed from an absolute path")
+			if err := s.texts(ctx, m, arg, true, at, reader{}); err != nil {
+				return err
 			}
 		}
-		if err == nil {
-			err = s.filesets(ctx, m, call)
-		}
-		if err == nil {
-			err = s.templates(ctx, m, call, depth)
-		}
-		if err == nil {
-			err = s.budget.spend(0)
-		}
-		if err != nil {
+		if err := s.functionCalls(ctx, m, call, depth); err != nil {
 			return err
 		}
 	}
@@ -150,20 +135,18 @@ func (s *search) templatesNamed(
 
 // render reads the calls in a template that read files.
 func (s *search) render(ctx context.Context, e git.Entry) (render, error) {
-	r, ok := s.c.renders.Get(e.ID)
-	if !ok {
+	r, err := cached(s.c, e.ID, "template", func() (r render, _ int, _ error) {
 		text, err := s.read(ctx, e, longestTemplate)
 		switch {
 		case errors.Is(err, ErrTooLarge):
-			r.problem = fmt.Sprintf("a template of more than %d bytes", longestTemplate)
-		case err != nil:
-			return render{}, err
-		case readsFiles.Match(text):
-			if r, err = parseTemplate(ctx, text); err != nil {
-				return render{}, err
-			}
+			r.problem, err = fmt.Sprintf("a template of more than %d bytes", longestTemplate), nil
+		case err == nil && readsFiles.Match(text):
+			r, err = parseTemplate(ctx, text)
 		}
-		s.c.renders.Add(e.ID, r, expressionWeight*r.weight)
+		return r, expressionWeight * r.weight, err
+	})
+	if err != nil {
+		return render{}, err
 	}
 	return r, s.budget.spend(entryWork + parseWork*r.weight)
 }

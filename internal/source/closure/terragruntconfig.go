@@ -54,16 +54,15 @@ type ref struct {
 
 // config reads a file of Terragrunt's.
 func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
-	c, ok := s.c.configs.Get(e.ID)
-	if !ok {
-		err := s.parse(ctx, e, func(text []byte) (err error) {
+	c, err := cached(s.c, e.ID, "config", func() (c config, _ int, err error) {
+		err = s.parse(ctx, e, func(text []byte) (err error) {
 			c, err = readConfig(text)
 			return err
 		})
-		if err != nil {
-			return config{}, err
-		}
-		s.c.configs.Add(e.ID, c, c.weight())
+		return c, c.weight(), err
+	})
+	if err != nil {
+		return config{}, err
 	}
 	return c, s.count(e, c.size)
 }
