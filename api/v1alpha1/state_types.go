@@ -217,6 +217,10 @@ type StateVersion struct {
 	SHA256 string `json:"sha256"`
 	// Size is the size of the version in bytes, before compression.
 	Size int64 `json:"size"`
+	// Resources is the number of resource instances in the version, without data sources; -1 if the engine encrypts
+	// its state.
+	// +optional
+	Resources int32 `json:"resources,omitempty"`
 	// Storage is where the content is stored: Secret or Bucket. Example: Secret.
 	Storage StateStorage `json:"storage"`
 	// Chunks is the number of Secrets that contain the version. They are named

@@ -269,7 +269,7 @@ func (s *Backups) backUpFor(
 		}
 	}
 	b := decision.Backup{
-		Stack: stack, AppliedBy: now.StackUID, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: int32(now.Resources), StateVersion: version,
+		Stack: stack, AppliedBy: now.StackUID, Inputs: now.InputsDigest, Lineage: now.Lineage, StateVersion: version,
 	}
 	file, err := json.Marshal(b)
 	if err != nil {

@@ -14,17 +14,14 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
-// StateVersions returns a table of the stored versions of a state, newest first. counts has the numbers of their
-// resources, as far as they are known.
-func StateVersions(st *v1alpha1.State, counts map[int64]int32, s Style) *metav1.Table {
+// StateVersions returns a table of the stored versions of a state, newest first.
+func StateVersions(st *v1alpha1.State, s Style) *metav1.Table {
 	versions := slices.Clone(st.Status.Versions)
 	slices.Reverse(versions)
 	return table(versions, func(v *v1alpha1.StateVersion) []any {
-		resources := "-"
-		if n, ok := counts[v.Version]; ok && n < 0 {
+		resources := strconv.Itoa(int(v.Resources))
+		if v.Resources < 0 {
 			resources = "encrypted"
-		} else if ok {
-			resources = strconv.Itoa(int(n))
 		}
 		return []any{
 			strconv.FormatInt(v.Version, 10), v.Serial, resources, kinds.Size(v.Size), s.age(v.At.Time), writer(v),

@@ -147,9 +147,8 @@ type Backup struct {
 	AppliedBy types.UID `json:"appliedBy,omitempty"`
 	// Inputs that were applied last, which a destroy needs.
 	Inputs string `json:"inputs,omitempty"`
-	// Lineage and Resources of the version.
-	Lineage   string `json:"lineage"`
-	Resources int32  `json:"resources"`
+	// Lineage of the version.
+	Lineage string `json:"lineage"`
 	// StateVersion is the version as it was. Its Chunks are the Secrets' and mean nothing here.
 	v1alpha1.StateVersion `json:",inline"`
 }

@@ -3833,6 +3833,12 @@ export interface components {
                      *     <state>-state-v<version>-<digest>-<chunk>. Unset if the storage is Bucket.
                      */
                     chunks?: number;
+                    /**
+                     * Format: int32
+                     * @description Resources is the number of resource instances in the version, without data sources; -1 if the engine encrypts
+                     *     its state.
+                     */
+                    resources?: number;
                     /** @description Run is the name of the Run that wrote the version. Unset if a user wrote it. Example: net-7. */
                     run?: string;
                     /**
