@@ -11,8 +11,8 @@ import (
 const (
 	// grantFor is how long a Run may take from its admission until its object shows that it runs.
 	grantFor = time.Minute
-	// patience is how long a Run waits before it keeps a place of its namespace free from lower ranks, while it lacks one of
-	// its Repository only.
+	// patience is how long a Run waits before it keeps a place of its namespace free from lower ranks, while it lacks
+	// one of its Repository only.
 	patience = 5 * time.Minute
 )
 

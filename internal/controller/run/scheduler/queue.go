@@ -53,10 +53,11 @@ type Entry struct {
 	Running bool
 }
 
-// Queue decides which Runs may start: never more than the limits allow, the most urgent first and, of those, the one whose
-// namespace has the fewest running, then the one that waits longest. A Run that its own namespace or Repository holds up
-// holds up no others, with one exception: one that is five minutes old and now waits for nothing but its Repository keeps
-// the last place of its namespace free from lower ranks, which otherwise could keep it from starting by turns.
+// Queue decides which Runs may start: never more than the limits allow, the most urgent first and, of those, the one
+// whose namespace has the fewest running, then the one that waits longest. A Run that its own namespace or Repository
+// holds up holds up no others, with one exception: one that is five minutes old and now waits for nothing but its
+// Repository keeps the last place of its namespace free from lower ranks, which otherwise could keep it from starting
+// by turns.
 //
 //	        Set, Admit               a place is free                Set: it runs
 //	(none) ────────────► waiting ─────────────────────► granted ─────────────────► running
@@ -65,18 +66,18 @@ type Entry struct {
 //
 // How to use it:
 //
-//   - Call Set with what is true of a Run whenever it is reconciled while it runs or waits to, Remove when it is finished,
-//     gone, or waits for another reason such as an approval. After a restart call Set for all that run before anything that
-//     waits; the Queue knows nothing else of the time before.
-//   - Call Admit right before an attempt is begun in a new pod, from the Run's own reconcile: that is one at a time for a
-//     Run, and reads its own writes. Admit's yes is good for a minute. If nothing is begun after all, call Remove.
-//   - Wake the Runs that are returned. Each was given a place, which its Admit will confirm; or it lost one, because for a
-//     minute its object did not show that it runs, and has to call Set or Admit again. That a Run waits does not take a grant
-//     back, since that may be known from before the grant; only Remove and the minute do.
+//   - Call Set with what is true of a Run whenever it is reconciled while it runs or waits to, Remove when it is
+//     finished, gone, or waits for another reason such as an approval. After a restart call Set for all that run before
+//     anything that waits; the Queue knows nothing else of the time before.
+//   - Call Admit right before an attempt is begun in a new pod, from the Run's own reconcile: that is one at a time for
+//     a Run, and reads its own writes. Admit's yes is good for a minute. If nothing is begun after all, call Remove.
+//   - Wake the Runs that are returned. Each was given a place, which its Admit will confirm; or it lost one, because
+//     for a minute its object did not show that it runs, and has to call Set or Admit again. That a Run waits does not
+//     take a grant back, since that may be known from before the grant; only Remove and the minute do.
 //   - Call Reclaim every few seconds, for grants to be taken back although nothing else happens.
 //
-// All calls take time in proportion to the number of Runs that wait, a millisecond for 10,000. It is safe for concurrent
-// use.
+// All calls take time in proportion to the number of Runs that wait, a millisecond for 10,000. It is safe for
+// concurrent use.
 type Queue struct {
 	limits Limits
 	now    func() time.Time
@@ -121,8 +122,8 @@ func (q *Queue) Remove(key types.NamespacedName) []types.NamespacedName {
 	return q.next()
 }
 
-// Reclaim takes back the places of Runs that did not start, asks for the limits of Repositories, and returns the Runs to
-// wake.
+// Reclaim takes back the places of Runs that did not start, asks for the limits of Repositories, and returns the Runs
+// to wake.
 func (q *Queue) Reclaim() []types.NamespacedName {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,8 +133,8 @@ func (q *Queue) Reclaim() []types.NamespacedName {
 	return q.next()
 }
 
-// Admit reports whether a Run may start now. If so it counts as running, and asking again gets the same answer; if not it
-// waits. One that runs already may continue.
+// Admit reports whether a Run may start now. If so it counts as running, and asking again gets the same answer; if not
+// it waits. One that runs already may continue.
 func (q *Queue) Admit(e Entry) Admission {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -52,7 +52,9 @@ func (t *Scheduler) Start(ctx context.Context) error {
 }
 
 // Admit asks for the admission of an attempt that is about to begin.
-func (t *Scheduler) Admit(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) (Admission, error) {
+func (t *Scheduler) Admit(
+	ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase,
+) (Admission, error) {
 	if err := t.fill(ctx); err != nil {
 		return Admission{}, err
 	}
@@ -71,7 +73,9 @@ func (t *Scheduler) Observe(ctx context.Context, run *v1alpha1.Run, stack *v1alp
 	t.notify(ctx, keys)
 }
 
-func (t *Scheduler) observe(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) []types.NamespacedName {
+func (t *Scheduler) observe(
+	run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus,
+) []types.NamespacedName {
 	a := runinfo.Current(status)
 	if stack == nil || status.Phase.Finished() || a == nil || a.FinishedAt != nil {
 		return t.queue.Remove(client.ObjectKeyFromObject(run))
