@@ -218,9 +218,9 @@ type StateVersion struct {
 	// Size is the size of the version in bytes, before compression.
 	Size int64 `json:"size"`
 	// Resources is the number of resource instances in the version, without data sources; -1 if the engine encrypts
-	// its state.
+	// its state. Unset for a version that a release before this field wrote. Example: 12.
 	// +optional
-	Resources int32 `json:"resources,omitempty"`
+	Resources *int32 `json:"resources,omitempty"`
 	// Storage is where the content is stored: Secret or Bucket. Example: Secret.
 	Storage StateStorage `json:"storage"`
 	// Chunks is the number of Secrets that contain the version. They are named

@@ -19,9 +19,13 @@ func StateVersions(st *v1alpha1.State, s Style) *metav1.Table {
 	versions := slices.Clone(st.Status.Versions)
 	slices.Reverse(versions)
 	return table(versions, func(v *v1alpha1.StateVersion) []any {
-		resources := strconv.Itoa(int(v.Resources))
-		if v.Resources < 0 {
+		resources := "-"
+		switch n := v.Resources; {
+		case n == nil:
+		case *n < 0:
 			resources = "encrypted"
+		default:
+			resources = strconv.Itoa(int(*n))
 		}
 		return []any{
 			strconv.FormatInt(v.Version, 10), v.Serial, resources, kinds.Size(v.Size), s.age(v.At.Time), writer(v),

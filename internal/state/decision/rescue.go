@@ -2,6 +2,7 @@ package decision
 
 import (
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -196,8 +197,12 @@ func RejectLost(key types.NamespacedName, version int64) *Rejection {
 
 // RejectBackup rejects plans while the bucket has a state, and only a user can decide what to do with it.
 func RejectBackup(key types.NamespacedName, b Backup) *Rejection {
-	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s "+
+	resources := "unknown"
+	if b.Resources != nil {
+		resources = strconv.Itoa(int(*b.Resources))
+	}
+	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, resources: %s, written %s) of which State %s "+
 		"knows nothing: it is of another Stack of that name, or both went their own ways since etcd was restored. An "+
 		"administrator of the installation takes it with cairn state restore %s, or forgets it with cairn state "+
-		"restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
+		"restore %s --forget", b.Serial, b.Lineage, resources, clock(b.At), key, key.Name, key.Name)
 }

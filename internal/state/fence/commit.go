@@ -122,7 +122,7 @@ func OriginOf(by decision.Holder) Origin {
 // newVersion is the next version of a state. Where its bytes are is filled in once they are there.
 func newVersion(number int64, s decision.Summary, from Origin, at metav1.Time) v1alpha1.StateVersion {
 	return v1alpha1.StateVersion{
-		Version: number, Serial: s.Serial, SHA256: s.SHA256, Size: s.Size, Resources: s.Resources,
+		Version: number, Serial: s.Serial, SHA256: s.SHA256, Size: s.Size, Resources: &s.Resources,
 		Run: from.Run, Attempt: from.Attempt, By: from.By, At: at,
 	}
 }

@@ -3836,7 +3836,7 @@ export interface components {
                     /**
                      * Format: int32
                      * @description Resources is the number of resource instances in the version, without data sources; -1 if the engine encrypts
-                     *     its state.
+                     *     its state. Unset for a version that a release before this field wrote. Example: 12.
                      */
                     resources?: number;
                     /** @description Run is the name of the Run that wrote the version. Unset if a user wrote it. Example: net-7. */
