@@ -1,6 +1,7 @@
 package stackpolicy
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func TestPoliciesOfStackPolicies(t *testing.T) {
 			t.Errorf("%s: the Stack was changed: %s", title, diff)
 		}
 		if tt.problem != "" {
-			if _, ok := err.(*Problem); !ok || !strings.Contains(err.Error(), tt.problem) {
+			if _, ok := errors.AsType[*Problem](err); !ok || !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("%s: %v", title, err)
 			}
 			continue
