@@ -81,3 +81,20 @@ func TestUnitsOfOtherNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// An entry of dependsOn has its name alone: of two units whose Stacks have one name, the order of one would be lost.
+func TestUnitsOfOneNameInTwoNamespaces(t *testing.T) {
+	s := parsed(t, live, `metadata: {name: "${params.env}-${params.name}"}`, `metadata: {namespace: "${params.env}", name: "${params.name}"}`)
+	s.Namespace, s.Spec.Namespaces = "platform", []string{"dev", "prod"}
+	r, problem := New(s)
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	files := []string{"live/dev/vpc/terragrunt.hcl", "live/prod/app/terragrunt.hcl", "live/prod/vpc/terragrunt.hcl"}
+	of := units{"live/prod/app": {"live/prod/vpc", "live/dev/vpc"}}
+	all, problem, err := r.Stacks(t.Context(), files, of.contents())
+	want := "spec.dependsOn: Stacks vpc of the namespaces prod and dev cannot both be in it"
+	if err != nil || problem == nil || problem.Reason != v1alpha1.ReasonRenderingFailed || !strings.Contains(problem.Message, want) || all != nil {
+		t.Errorf("%+v, %v, %d Stacks", problem, err, len(all))
+	}
+}

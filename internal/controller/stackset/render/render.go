@@ -185,22 +185,28 @@ func (r *Renderer) depend(all []decision.Rendered, items []generate.Item) error 
 		if err != nil {
 			return err
 		}
-		var names []string
+		own := cmp.Or(all[i].Namespace, r.namespace)
+		namespaces := map[string]string{} // by the name, which an entry has alone
 		for _, entry := range entries {
-			if fields, ok := entry.(map[string]any); ok && fields["namespace"] == nil {
+			if fields, ok := entry.(map[string]any); ok {
 				name, _ := fields["name"].(string)
-				names = append(names, name)
+				namespace, _ := fields["namespace"].(string)
+				namespaces[name] = cmp.Or(namespace, own)
 			}
 		}
 		for _, dir := range item.DependsOn {
 			for _, on := range of[dir] {
-				entry := map[string]any{"name": on.Name}
-				if on.Namespace != all[i].Namespace {
-					entry["namespace"] = cmp.Or(on.Namespace, r.namespace)
+				namespace := cmp.Or(on.Namespace, r.namespace)
+				switch known, ok := namespaces[on.Name]; {
+				case !ok && namespace == own:
+					entries = append(entries, map[string]any{"name": on.Name})
+				case !ok:
+					entries = append(entries, map[string]any{"name": on.Name, "namespace": namespace})
+				case known != namespace:
+					return &template.Error{Field: "spec.dependsOn", Directory: item.Directory, Reason: fmt.Sprintf(
+						"Stacks %s of the namespaces %s and %s cannot both be in it: give one another name", on.Name, known, namespace)}
 				}
-				if !slices.Contains(names, on.Name) {
-					names, entries = append(names, on.Name), append(entries, entry)
-				}
+				namespaces[on.Name] = namespace
 			}
 		}
 		if err := unstructured.SetNestedSlice(object, entries, "spec", "dependsOn"); err != nil {
