@@ -8,7 +8,7 @@ const docs = join(import.meta.dirname, '..')
 
 // How-to pages by task.
 const howTo: Record<string, string[]> = {
-  'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'bucket', 'keys', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
+  'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'leave', 'bucket', 'keys', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
   'Git and credentials': ['git', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
