@@ -12,7 +12,7 @@ const howTo: Record<string, string[]> = {
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
   'Git and credentials': ['git', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
-  'Plans and approvals': ['approvals', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
+  'Plans and approvals': ['approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
   'States': ['state', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
   'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
