@@ -277,6 +277,21 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         </div>
       )),
     ],
+    [
+      'Rules',
+      status?.stackPolicies?.map(({ name, windows = 0, policies = [] }) => (
+        <div key={name} className="break-words">
+          of StackPolicy {name}
+          <span className="text-muted">
+            :{' '}
+            {[
+              ...(windows > 0 ? [`${windows} ${windows === 1 ? 'window' : 'windows'}`] : []),
+              ...policies.map(safe),
+            ].join(', ')}
+          </span>
+        </div>
+      )),
+    ],
     ['Engine', `${row.engine}${spec.engine.version ? ` ${spec.engine.version}` : ''}`],
     [
       'Auto-apply',

@@ -167,6 +167,16 @@ describe('a Stack', () => {
     expect(screen.getByText('of VariableSet all')).toBeInTheDocument()
   })
 
+  test('names its StackPolicies with their windows and policies', async () => {
+    const stackPolicies = [
+      { name: 'freeze', windows: 1 },
+      { name: 'prod', windows: 2, policies: ['rules'] },
+    ]
+    showApp('/stacks/shop/web', { [at]: stack({}, { status: { stackPolicies } }) })
+    expect(await screen.findByText(/of StackPolicy freeze/)).toHaveTextContent('of StackPolicy freeze: 1 window')
+    expect(screen.getByText(/of StackPolicy prod/)).toHaveTextContent('of StackPolicy prod: 2 windows, rules')
+  })
+
   test('is destroyed only after its name is typed', async () => {
     const { asked } = showApp('/stacks/shop/web', {
       [at]: stack(),
