@@ -42,7 +42,7 @@ func TestPullRequestHistories(t *testing.T) {
 	for i := range *histories {
 		s := *seed + uint64(i)
 		if problem := newHistory(s).live(); problem != "" {
-			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/pullrequest -run TestPullRequestHistories -histories 1 -seed %d -trace", s, problem, s)
+			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/pullrequest -run TestPullRequestHistories -args -histories 1 -seed %d -trace", s, problem, s)
 		}
 	}
 }
