@@ -16,6 +16,11 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
+// noStackPolicies are the lists of a namespace without any.
+func noStackPolicies(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+	return nil
+}
+
 // TestPlanIsNotAppliedByTheRulesOfAnOldStack checks that spec.apply of a view of the Stack from before the Run decides nothing: a
 // cache may have the Run, and not yet the Stack that the Run was created for.
 func TestPlanIsNotAppliedByTheRulesOfAnOldStack(t *testing.T) {
@@ -28,6 +33,7 @@ func TestPlanIsNotAppliedByTheRulesOfAnOldStack(t *testing.T) {
 	old.Spec.Apply, old.Status.LastRun = v1alpha1.ApplyAutomatic, runinfo.Name(run.Spec.Stack.Name, runinfo.Number(run.Name)-1)
 	view := func(stack *v1alpha1.Stack) client.WithWatch {
 		return interceptor.NewClient(nil, interceptor.Funcs{
+			List: noStackPolicies,
 			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 				switch o := o.(type) {
 				case *v1alpha1.Run:
@@ -72,6 +78,7 @@ func TestPlanOfAStateThatTheStackNeverAppliedWaits(t *testing.T) {
 			stack.UID, stack.Spec.Apply, stack.Status.LastRun = "net", v1alpha1.ApplyAutomatic, run.Name
 			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: stack.Name, UID: stack.UID, Controller: ptr.To(true)}}
 			live := interceptor.NewClient(nil, interceptor.Funcs{
+				List: noStackPolicies,
 				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 					switch o := o.(type) {
 					case *v1alpha1.Run:
