@@ -72,8 +72,7 @@ type underWay struct {
 	since time.Time
 }
 
-// over has the reconciles of a kind watched. One that was canceled because the process ends has no error: it would be
-// logged.
+// over has the reconciles of a kind watched.
 func (w *watch) over(kind string, r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 		w.mu.Lock()
@@ -87,11 +86,7 @@ func (w *watch) over(kind string, r reconcile.Reconciler) reconcile.Reconciler {
 			delete(w.began, &req)
 			w.mu.Unlock()
 		}()
-		result, err := r.Reconcile(ctx, req)
-		if errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled) {
-			return ctrl.Result{}, nil
-		}
-		return result, err
+		return r.Reconcile(ctx, req)
 	})
 }
 

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bytes"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -179,29 +181,27 @@ func TestHealthOfTheStateServer(t *testing.T) {
 	}
 }
 
-func TestCanceledIsNoErrorAtShutdown(t *testing.T) {
+func TestCanceledIsNotLoggedAtShutdown(t *testing.T) {
+	var text bytes.Buffer
 	process, end := context.WithCancel(t.Context())
-	late, done := context.WithTimeout(t.Context(), 0)
-	defer done()
+	log := quietOnceDone(process, logr.FromSlogHandler(slog.NewTextHandler(&text, nil)))
+	logged := func() string { defer text.Reset(); return text.String() }
 	canceled := errors.Join(errors.New("list"), context.Canceled)
-	reconcile := func(ctx context.Context, err error) error {
-		_, err = (&watch{}).over("run", reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-			return ctrl.Result{}, err
-		})).Reconcile(ctx, ctrl.Request{})
-		return err
-	}
-	if reconcile(process, canceled) == nil {
+	log.Error(canceled, "Reconciler error")
+	if !strings.Contains(logged(), "Reconciler error") {
 		t.Error("an error is missing before the shutdown")
 	}
 	end()
-	if err := reconcile(process, canceled); err != nil {
-		t.Errorf("at shutdown: %v", err)
+	log.WithName("run").WithValues("run", "net-7").Error(canceled, "Reconciler error")
+	slog.New(logr.ToSlogHandler(log)).Warn("request refused", "error", canceled)
+	if got := logged(); got != "" {
+		t.Errorf("at shutdown: %s", got)
 	}
-	if reconcile(process, errors.New("no space")) == nil {
-		t.Error("another error is missing at shutdown")
-	}
-	if reconcile(late, canceled) == nil {
-		t.Error("an error is missing where a reconcile took too long")
+	log.Error(errors.New("no space"), "Bucket not closed")
+	slog.New(logr.ToSlogHandler(log)).Warn("bucket not closed", "error", errors.New("no space"))
+	log.Info("the end", "error", canceled)
+	if got := logged(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "level=WARN") {
+		t.Errorf("at shutdown: %s", got)
 	}
 }
 

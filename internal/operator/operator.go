@@ -104,6 +104,7 @@ type Options struct {
 
 // Run runs Cairn until ctx is done.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.Log = quietOnceDone(ctx, o.Log)
 	ctrl.SetLogger(o.Log)
 	if !o.again {
 		klog.SetLogger(o.Log) // without a lock: nothing may log by then
