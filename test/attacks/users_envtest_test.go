@@ -251,15 +251,15 @@ func (s story) repositories() repositories {
 	server, err := gitserver.ServeHTTP(repos, false)
 	must(s.T, err)
 	s.Cleanup(func() { must(s.T, server.Close()) })
-	made := map[string]*gitserver.Repo{}
-	for name, input := range map[string]string{"good": "one", "copy": "one", "evil": "evil"} {
+	made := map[string]*gitserver.Repo{} // the copy has the same name, which is among the inputs
+	for name, input := range map[string]string{"good": "one", "copy/good": "one", "evil": "evil"} {
 		made[name], err = repos.Init(name)
 		must(s.T, err)
 		repositories{story: s}.commit(made[name], input)
 	}
 	object := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{URL: server.URL + made["good"].Path()}}
 	s.creates("bob", object)
-	return repositories{s, object, made["good"], made["copy"], server.URL + made["evil"].Path(), server.URL + made["copy"].Path()}
+	return repositories{s, object, made["good"], made["copy/good"], server.URL + made["evil"].Path(), server.URL + made["copy/good"].Path()}
 }
 
 // stack is Stack net with the code of the Repository.

@@ -31,13 +31,15 @@ func New(t testing.TB) *Repos {
 type Repo struct {
 	// Dir of the repository on disk.
 	Dir string
+	// name of the repository, which can have folders.
+	name string
 	// commits is how many were made, for their times.
 	commits int
 }
 
 // Init makes an empty repository, whose HEAD is main. Everybody who may read it may push to it.
 func (r *Repos) Init(name string) (*Repo, error) {
-	repo := &Repo{Dir: filepath.Join(r.Dir, name+".git")}
+	repo := &Repo{Dir: filepath.Join(r.Dir, name+".git"), name: name}
 	if err := os.MkdirAll(repo.Dir, 0o755); err != nil { //nolint:gosec // a test's own folder
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (r *Repos) Init(name string) (*Repo, error) {
 }
 
 // Path is where the servers have the repository: /<name>.git.
-func (r *Repo) Path() string { return "/" + filepath.Base(r.Dir) }
+func (r *Repo) Path() string { return "/" + r.name + ".git" }
 
 // Remove the repository.
 func (r *Repo) Remove() error { return os.RemoveAll(r.Dir) }
