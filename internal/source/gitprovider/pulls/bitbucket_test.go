@@ -225,7 +225,8 @@ func TestBitbucketListIsUnchangedWithOneRequest(t *testing.T) {
 		}
 		for state, want := range map[string]State{"MERGED": Merged, "DECLINED": Closed} {
 			f.pulls[0].state = state
-			if p, err := c.Get(t.Context(), 1); err != nil || p.State != want {
+			merge := map[State]string{Merged: bitbucketOne}[want]
+			if p, err := c.Get(t.Context(), 1); err != nil || p.State != want || p.MergeCommit != merge {
 				t.Errorf("%s: %+v, %v", state, p, err)
 			}
 		}

@@ -84,6 +84,7 @@ type bitbucketCloudPull struct {
 	Author              bitbucketCloudUser
 	Draft               bool
 	Source, Destination bitbucketCloudEnd
+	MergeCommit         *struct{ Hash string } `json:"merge_commit"`
 	Links               struct{ HTML struct{ Href string } }
 	Updated             time.Time `json:"updated_on"`
 }
@@ -145,7 +146,13 @@ func (b *bitbucketCloud) Get(ctx context.Context, number int) (PullRequest, erro
 	if _, err := b.call(ctx, http.MethodGet, b.pullPath(number), nil, nil, &p); err != nil {
 		return PullRequest{}, err
 	}
-	return b.complete(ctx, p, nil, map[string]string{})
+	pull, err := b.complete(ctx, p, nil, map[string]string{})
+	if err != nil || pull.State != Merged || p.MergeCommit == nil || p.MergeCommit.Hash == "" {
+		return pull, err
+	}
+	merge := p.MergeCommit.Hash
+	pull.MergeCommit, err = b.hash(ctx, merge, b.repository+"/commit/"+url.PathEscape(merge), false)
+	return pull, err
 }
 
 func (b *bitbucketCloud) pullPath(number int) string {

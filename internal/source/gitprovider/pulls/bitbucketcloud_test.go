@@ -91,8 +91,13 @@ func (f *bitbucketFake) cloudPull(p *bitbucketFakePull) map[string]any {
 	if !p.repositoryIs {
 		source["repository"] = nil
 	}
+	var merge any
+	if p.state == "MERGED" {
+		merge = map[string]any{"hash": bitbucketOne[:12]}
+	}
 	return map[string]any{
-		"id": p.number, "title": "title", "state": p.state, "draft": p.draft, "updated_on": p.updated, "source": source,
+		"merge_commit": merge,
+		"id":           p.number, "title": "title", "state": p.state, "draft": p.draft, "updated_on": p.updated, "source": source,
 		"author": bitbucketCloudFakeUser(bitbucketAlice), "destination": end("main", bitbucketFakeCommit(p.base),
 			"acme/infra"),
 		"links": map[string]any{"html": map[string]any{"href": bitbucketFakePage + strconv.Itoa(p.number)}},

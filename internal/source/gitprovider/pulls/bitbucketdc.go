@@ -75,6 +75,7 @@ type bitbucketDCPull struct {
 	Author         struct{ User bitbucketDCUser }
 	FromRef, ToRef bitbucketDCRef
 	UpdatedDate    int64
+	Properties     struct{ MergeCommit struct{ ID string } }
 	Links          struct{ Self []struct{ Href string } }
 }
 
@@ -85,6 +86,9 @@ func (p bitbucketDCPull) pull() PullRequest {
 		State: cmp.Or(map[string]State{"OPEN": Open, "MERGED": Merged}[p.State], Closed), Draft: p.Draft,
 		Head: Ref{p.FromRef.DisplayID, p.FromRef.LatestCommit}, Base: Ref{p.ToRef.DisplayID, p.ToRef.LatestCommit},
 		Fork: from == nil || to == nil || from.ID != to.ID,
+	}
+	if pull.State == Merged {
+		pull.MergeCommit = p.Properties.MergeCommit.ID
 	}
 	if len(p.Links.Self) > 0 {
 		pull.URL = p.Links.Self[0].Href

@@ -77,8 +77,13 @@ func (f *bitbucketFake) dcPull(p *bitbucketFakePull) map[string]any {
 	if !p.repositoryIs {
 		delete(from, "repository")
 	}
+	properties := map[string]any{}
+	if p.state == "MERGED" {
+		properties["mergeCommit"] = map[string]any{"id": bitbucketOne}
+	}
 	return map[string]any{
-		"id": p.number, "version": p.version, "title": "title", "state": p.state, "draft": p.draft,
+		"properties": properties,
+		"id":         p.number, "version": p.version, "title": "title", "state": p.state, "draft": p.draft,
 		"updatedDate": p.updated.UnixMilli(),
 		"author":      map[string]any{"user": map[string]any{"name": bitbucketAlice, "slug": "other"}},
 		"fromRef":     from, "toRef": ref("main", p.base, 1),

@@ -116,9 +116,14 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 	},
 	"one that is merged": func(t *testing.T, c Client, r *repository) {
 		merged := pull(1, "a")
-		merged.State = Merged
-		r.pulls = []PullRequest{merged}
-		if got, err := c.Get(t.Context(), 1); err != nil || got.State != Merged || got.Head.Commit != "a" {
+		merged.State, merged.MergeCommit = Merged, "3e26e"
+		open := pull(3, "b") // GitHub has a merge commit of it too, which is none of the base
+		open.MergeCommit = "7e57"
+		r.pulls = []PullRequest{merged, open}
+		if got, err := c.Get(t.Context(), 1); err != nil || got.State != Merged || got.Head.Commit != "a" || got.MergeCommit != "3e26e" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := c.Get(t.Context(), 3); err != nil || got.State != Open || got.MergeCommit != "" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if _, err := c.Get(t.Context(), 2); KindOf(err) != NotFound {

@@ -72,20 +72,21 @@ type giteaPull struct {
 	User          giteaUser
 	URL           string `json:"html_url"`
 	Draft, Merged bool
+	MergeCommit   string `json:"merge_commit_sha"`
 	Head, Base    giteaBranch
 	Updated       time.Time `json:"updated_at"`
 }
 
 func (p giteaPull) pull() PullRequest {
-	state := Open
+	state, commit := Open, ""
 	switch {
 	case p.Merged:
-		state = Merged
+		state, commit = Merged, p.MergeCommit
 	case p.State == "closed":
 		state = Closed
 	}
 	return PullRequest{
-		Number: p.Number, Title: p.Title, Author: p.User.Login, URL: p.URL, State: state, Draft: p.Draft,
+		Number: p.Number, Title: p.Title, Author: p.User.Login, URL: p.URL, State: state, MergeCommit: commit, Draft: p.Draft,
 		Head: Ref{p.Head.Ref, p.Head.SHA}, Base: Ref{p.Base.Ref, p.Base.SHA},
 		Fork: p.Head.Repo == nil || p.Head.Repo.ID != p.Base.RepoID, Updated: p.Updated,
 	}

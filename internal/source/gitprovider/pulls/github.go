@@ -73,16 +73,17 @@ func NewGitHub(o GitHubOptions) (Client, error) {
 }
 
 func gitHubPull(p *github.PullRequest) PullRequest {
-	state := Open
+	state, commit := Open, "" // an open one has a merge commit too, which GitHub tests
 	switch {
 	case p.GetMerged():
-		state = Merged
+		state, commit = Merged, p.GetMergeCommitSHA()
 	case p.GetState() == "closed":
 		state = Closed
 	}
 	head, base := p.GetHead(), p.GetBase()
 	return PullRequest{
-		Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), URL: p.GetHTMLURL(), State: state, Draft: p.GetDraft(),
+		Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), URL: p.GetHTMLURL(), State: state,
+		MergeCommit: commit, Draft: p.GetDraft(),
 		Head: Ref{head.GetRef(), head.GetSHA()}, Base: Ref{base.GetRef(), base.GetSHA()},
 		Fork: head.GetRepo() == nil || head.GetRepo().GetID() != base.GetRepo().GetID(), Updated: p.GetUpdatedAt().Time,
 	}

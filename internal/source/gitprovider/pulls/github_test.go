@@ -182,7 +182,8 @@ func gitHubJSON(p PullRequest) object {
 	}
 	return object{
 		"number": p.Number, "title": p.Title, "user": object{"login": p.Author}, "html_url": p.URL, "state": state, "merged": p.State == Merged, "draft": p.Draft,
-		"head": head, "base": object{"ref": p.Base.Branch, "sha": p.Base.Commit, "repo": object{"id": 1}}, "updated_at": p.Updated,
+		"merge_commit_sha": p.MergeCommit,
+		"head":             head, "base": object{"ref": p.Base.Branch, "sha": p.Base.Commit, "repo": object{"id": 1}}, "updated_at": p.Updated,
 	}
 }
 

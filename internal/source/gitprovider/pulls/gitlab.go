@@ -1,6 +1,7 @@
 package pulls
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -63,15 +64,15 @@ func NewGitLab(o GitLabOptions) (Client, error) {
 }
 
 func gitLabPull(m *gitlab.BasicMergeRequest) PullRequest {
-	state := Open
+	state, commit := Open, ""
 	switch m.State {
-	case "merged":
-		state = Merged
+	case "merged": // a fast-forward merge has no commit of its own, and its last one is that of the squash, or the head
+		state, commit = Merged, cmp.Or(m.MergeCommitSHA, m.SquashCommitSHA, m.SHA)
 	case "closed":
 		state = Closed
 	}
 	p := PullRequest{
-		Number: int(m.IID), Title: m.Title, URL: m.WebURL, State: state, Draft: m.Draft,
+		Number: int(m.IID), Title: m.Title, URL: m.WebURL, State: state, MergeCommit: commit, Draft: m.Draft,
 		Head: Ref{m.SourceBranch, m.SHA}, Base: Ref{Branch: m.TargetBranch}, Fork: m.SourceProjectID != m.TargetProjectID,
 	}
 	if m.Author != nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
 
 // newFakeGitLab is a client of a fake of GitLab with the project acme/infra.
@@ -140,6 +142,23 @@ func gitLabJSON(p PullRequest) object {
 		"iid": p.Number, "title": p.Title, "author": object{"username": p.Author}, "web_url": p.URL, "draft": p.Draft,
 		"state":         map[State]string{Open: "opened", Merged: "merged", Closed: "closed"}[p.State],
 		"source_branch": p.Head.Branch, "sha": p.Head.Commit, "target_branch": p.Base.Branch, "source_project_id": source, "target_project_id": 1,
-		"updated_at": p.Updated,
+		"updated_at": p.Updated, "merge_commit_sha": p.MergeCommit,
+	}
+}
+
+// A fast-forward merge has no commit of its own.
+func TestMergeCommitOfGitLab(t *testing.T) {
+	for name, tt := range map[string]struct {
+		merge gitlab.BasicMergeRequest
+		want  string
+	}{
+		"a merge commit":   {gitlab.BasicMergeRequest{State: "merged", MergeCommitSHA: "a", SquashCommitSHA: "b", SHA: "c"}, "a"},
+		"a squash":         {gitlab.BasicMergeRequest{State: "merged", SquashCommitSHA: "b", SHA: "c"}, "b"},
+		"a fast forward":   {gitlab.BasicMergeRequest{State: "merged", SHA: "c"}, "c"},
+		"one that is open": {gitlab.BasicMergeRequest{State: "opened", SHA: "c"}, ""},
+	} {
+		if got := gitLabPull(&tt.merge).MergeCommit; got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

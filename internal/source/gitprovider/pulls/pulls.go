@@ -66,7 +66,10 @@ type PullRequest struct {
 	// URL of its page.
 	URL   string
 	State State
-	Draft bool
+	// MergeCommit is the commit of the base that has the pull request: that of the merge, of the squash, or the last one of
+	// a rebase. Empty if it is not merged, or in a list.
+	MergeCommit string
+	Draft       bool
 	// Head is what is to be merged, and Base what it is to be merged into.
 	Head, Base Ref
 	// Fork reports that the head is in another repository, or that its repository was deleted.
