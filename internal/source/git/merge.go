@@ -54,6 +54,24 @@ func (m *Mirror) Merge(ctx context.Context, base, head string) (*Merge, error) {
 	return merge, nil
 }
 
+// Contains reports whether a commit has another one in its history, or is it. ErrNoRef if one of them is not in the
+// mirror.
+func (m *Mirror) Contains(ctx context.Context, commit, other string) (bool, error) {
+	for _, id := range []string{commit, other} {
+		if err := m.hasCommit(ctx, id); err != nil {
+			return false, err
+		}
+	}
+	_, err := m.run(ctx, command{args: []string{"merge-base", "--is-ancestor", other, commit}})
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain("search the history of "+commit, err)
+	}
+	return true, nil
+}
+
 // hasCommit returns ErrNoRef unless the mirror has a commit.
 func (m *Mirror) hasCommit(ctx context.Context, id string) error {
 	switch {

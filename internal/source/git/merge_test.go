@@ -116,6 +116,30 @@ func TestMergeOfADescendantIsItsTree(t *testing.T) {
 	}
 }
 
+// A commit has those of its history and itself, in one direction. What the mirror does not have is not known.
+func TestContainsTheCommitsOfTheHistory(t *testing.T) {
+	f := newMerging(t, map[string]string{"a": "1\n"}, map[string]string{"b": "2\n"}, map[string]string{"a": "3\n"})
+	fork, err := f.repo.Git("merge-base", "main", "change")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork = strings.TrimSpace(fork)
+	for _, tt := range []struct {
+		commit, other string
+		want          bool
+	}{{f.base, fork, true}, {f.head, fork, true}, {f.base, f.base, true}, {fork, f.base, false}, {f.base, f.head, false}} {
+		if got, err := f.m.Contains(t.Context(), tt.commit, tt.other); err != nil || got != tt.want {
+			t.Errorf("%s contains %s: %t, %v", tt.commit, tt.other, got, err)
+		}
+	}
+	unknown := strings.Repeat("1", 40)
+	for _, pair := range [][2]string{{f.base, unknown}, {unknown, f.base}} {
+		if _, err := f.m.Contains(t.Context(), pair[0], pair[1]); !errors.Is(err, ErrNoRef) {
+			t.Errorf("%v: %v", pair, err)
+		}
+	}
+}
+
 func TestConflictsOfAMerge(t *testing.T) {
 	common, base, head := map[string]string{}, map[string]string{}, map[string]string{}
 	for i := range 150 {

@@ -1,0 +1,91 @@
+package code
+
+import (
+	"context"
+	"errors"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
+	"cairn.dev/cairn/internal/source/git"
+)
+
+// Merged is the history of a branch with a commit that was merged into it.
+type Merged struct {
+	// Commit was merged. Base is the commit that the branch is at.
+	Commit, Base string
+	// InBase reports whether the branch has the commit. Known is false if that cannot be told from what is fetched.
+	InBase, Known bool
+
+	repository *v1alpha1.Repository
+	codes      *Codes
+	at         GitCode
+	// contains are the answers about commits.
+	contains map[string]bool
+}
+
+// Merged returns the history of a branch with a commit that was merged into it.
+func (c *Codes) Merged(ctx context.Context, r *v1alpha1.Repository, branch, commit string) (*Merged, error) {
+	m := &Merged{Commit: commit, repository: r, codes: c, contains: map[string]bool{}}
+	at, err := c.atRef(ctx, r, branch)
+	if errors.Is(err, repository.ErrNotFetched) || Reason(err) != "" {
+		return m, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.at, m.Base = at, at.Commit.ID
+	m.InBase, m.Known, err = m.has(ctx, m.Base)
+	return m, err
+}
+
+// has reports whether a commit has the merged one in its history; known is false if the mirror does not have both.
+func (m *Merged) has(ctx context.Context, commit string) (has, known bool, err error) {
+	if has, known = m.contains[commit]; known {
+		return has, true, nil
+	}
+	has, err = m.at.mirror.Contains(ctx, commit, m.Commit)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	m.contains[commit] = has
+	return has, true, nil
+}
+
+// Has reports whether a revision has the merge in its history. What is not known is false.
+func (m *Merged) Has(ctx context.Context, revision string) (bool, error) {
+	commit := runinfo.CommitOf(revision)
+	if !m.InBase || commit == "" {
+		return false, nil
+	}
+	has, _, err := m.has(ctx, commit)
+	return has, err
+}
+
+// IsSame reports whether the code of a Stack at a revision is that of the branch now, which has the merge. What is not
+// known is false.
+func (m *Merged) IsSame(ctx context.Context, stack *v1alpha1.Stack, revision string) bool {
+	commit := runinfo.CommitOf(revision)
+	if !m.InBase || commit == "" {
+		return false
+	}
+	tree, err := m.at.mirror.Tree(ctx, commit)
+	if err != nil { // it is not in the mirror any more
+		return false
+	}
+	want := wanted(m.repository, stack)
+	before, err := m.codes.closures.Digest(ctx, tree, m.at.mirror, want)
+	if err != nil {
+		return false
+	}
+	now, err := m.codes.closures.Digest(ctx, m.at.tree, m.at.mirror, want)
+	return err == nil && before == now
+}
+
+// IsRead reports whether the last reconcile of a Stack read what the branch has now.
+func (m *Merged) IsRead(ctx context.Context, stack *v1alpha1.Stack) bool {
+	return m.InBase && !m.codes.Changed(ctx, m.repository, stack)
+}
