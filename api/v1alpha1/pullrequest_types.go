@@ -66,6 +66,11 @@ type PullRequestSpec struct {
 	Author string `json:"author,omitempty"`
 	// State is Open, Merged or Closed.
 	State PullRequestState `json:"state"`
+	// MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the Git
+	// provider does not report it.
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
+	// +optional
+	MergeCommit string `json:"mergeCommit,omitempty"`
 	// Draft reports whether the pull request is a draft.
 	// +optional
 	Draft bool `json:"draft,omitempty"`
@@ -107,7 +112,7 @@ type PullRequestHead struct {
 
 // PullRequestPhase is what Cairn does with a pull request.
 //
-// +kubebuilder:validation:Enum=Merging;Conflict;Failed;Draft;AwaitingCommand;Planned;Closed
+// +kubebuilder:validation:Enum=Merging;Conflict;Failed;Draft;AwaitingCommand;Planned;Closed;Applying;Applied;ApplyFailed
 type PullRequestPhase string
 
 // Phases of a PullRequest.
@@ -129,7 +134,18 @@ const (
 	// PullRequestEnded: it is merged or closed. Plans in progress end, and the others stay readable. The PullRequest is
 	// deleted after 14 days.
 	PullRequestEnded PullRequestPhase = "Closed"
+	// PullRequestApplying: it is merged, and not all Stacks that it affects have applied the merge yet.
+	PullRequestApplying PullRequestPhase = "Applying"
+	// PullRequestApplied: it is merged, and the Stacks that it affects have applied the merge.
+	PullRequestApplied PullRequestPhase = "Applied"
+	// PullRequestApplyFailed: it is merged, and a Stack that it affects failed to apply the merge, or stopped.
+	PullRequestApplyFailed PullRequestPhase = "ApplyFailed"
 )
+
+// Ended reports whether the pull request is merged or closed.
+func (p PullRequestPhase) Ended() bool {
+	return p == PullRequestEnded || p == PullRequestApplying || p == PullRequestApplied || p == PullRequestApplyFailed
+}
 
 // PullRequestStatus reports the affected Stacks of a pull request and their plans.
 type PullRequestStatus struct {
@@ -178,6 +194,10 @@ type PullRequestStatus struct {
 	// MoreStackSets is the number of StackSets beyond these.
 	// +optional
 	MoreStackSets int32 `json:"moreStackSets,omitempty"`
+	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
+	// no Stack.
+	// +optional
+	Apply *PullRequestApply `json:"apply,omitempty"`
 	// Commands are the results of comments that are commands.
 	// +optional
 	Commands PullRequestCommands `json:"commands,omitempty"`
@@ -309,6 +329,69 @@ const (
 	EffectAppear StackSetEffect = "Appear"
 )
 
+// PullRequestApply is what the affected Stacks did with the merge of a pull request.
+type PullRequestApply struct {
+	// FetchedAt is when Cairn first found the merge commit in the fetched base. Unset before that.
+	// +optional
+	FetchedAt *metav1.Time `json:"fetchedAt,omitempty"`
+	// Stacks are those that the pull request affected when it was merged, by namespace and name. At most 500.
+	// +listType=atomic
+	// +optional
+	Stacks []PullRequestStackApply `json:"stacks,omitempty"`
+	// MoreStacks is the number of affected Stacks beyond these, of which the apply is not reported.
+	// +optional
+	MoreStacks int32 `json:"moreStacks,omitempty"`
+}
+
+// PullRequestStackApply is what a Stack did with the merge of a pull request.
+type PullRequestStackApply struct {
+	// Namespace of the Stack.
+	Namespace string `json:"namespace"`
+	// Name of the Stack.
+	Name string `json:"name"`
+	// Phase is what the Stack did with the merge.
+	Phase StackApplyPhase `json:"phase"`
+	// Run is the Run that applies the merge, or code that has it. Unset if there is none.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// Reason is the reason that the Run or the Stack reports. Example: AwaitingApproval.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message explains the reason, at most 500 bytes.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known.
+	// +optional
+	Plan *Plan `json:"plan,omitempty"`
+}
+
+// StackApplyPhase is what a Stack did with the merge of a pull request.
+//
+// +kubebuilder:validation:Enum=Pending;Applying;AwaitingApproval;Waiting;Applied;Failed;Stopped;Superseded;Deleted
+type StackApplyPhase string
+
+// Phases of the apply of a merge. Applied and Deleted are final.
+const (
+	// StackApplyPending: it is not known yet whether the Stack has read the merge.
+	StackApplyPending StackApplyPhase = "Pending"
+	// StackApplyApplying: a Run with the merge is queued, plans, or applies.
+	StackApplyApplying StackApplyPhase = "Applying"
+	// StackApplyAwaitingApproval: the plan of a Run with the merge waits for an approval.
+	StackApplyAwaitingApproval StackApplyPhase = "AwaitingApproval"
+	// StackApplyWaiting: the Stack waits for a window, or for what the reason names.
+	StackApplyWaiting StackApplyPhase = "Waiting"
+	// StackApplyApplied: the merge is applied, or changes nothing.
+	StackApplyApplied StackApplyPhase = "Applied"
+	// StackApplyFailed: the Run with the merge failed, was canceled, or was rejected.
+	StackApplyFailed StackApplyPhase = "Failed"
+	// StackApplyStopped: no Run with the merge starts, for the reason that the Stack reports.
+	StackApplyStopped StackApplyPhase = "Stopped"
+	// StackApplySuperseded: the base does not have the merge commit any more.
+	StackApplySuperseded StackApplyPhase = "Superseded"
+	// StackApplyDeleted: the Stack was deleted.
+	StackApplyDeleted StackApplyPhase = "Deleted"
+)
+
 // PullRequestCommands are the results of comments that are commands.
 type PullRequestCommands struct {
 	// LastComment is the ID of the last comment that was read.
@@ -343,6 +426,15 @@ type PullRequestDelivered struct {
 	// CommentDigest is the digest of what it reports.
 	// +optional
 	CommentDigest string `json:"commentDigest,omitempty"`
+	// Result is the ID of the comment with the result of the apply. 0 before there is one.
+	// +optional
+	Result int64 `json:"result,omitempty"`
+	// ResultDigest is the digest of what it reports.
+	// +optional
+	ResultDigest string `json:"resultDigest,omitempty"`
+	// Apply is the status of the merge commit. Unset before there is one.
+	// +optional
+	Apply *PullRequestCommitStatus `json:"apply,omitempty"`
 	// Head is the commit that has the statuses.
 	// +optional
 	Head string `json:"head,omitempty"`
@@ -356,7 +448,7 @@ type PullRequestDelivered struct {
 	Statuses []PullRequestCommitStatus `json:"statuses,omitempty"`
 }
 
-// PullRequestCommitStatus is a status of the head commit.
+// PullRequestCommitStatus is a status of the head commit, or of the merge commit.
 type PullRequestCommitStatus struct {
 	// Context of the status. Example: cairn/prod/net.
 	Context string `json:"context"`

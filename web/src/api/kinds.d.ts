@@ -45,6 +45,11 @@ export interface components {
                     commit: string;
                 };
                 /**
+                 * @description MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the Git
+                 *     provider does not report it.
+                 */
+                mergeCommit?: string;
+                /**
                  * Format: int64
                  * @description Number of the pull request at the Git provider. Example: 12.
                  */
@@ -77,6 +82,208 @@ export interface components {
              *     }
              */
             status: {
+                /**
+                 * @description Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
+                 *     no Stack.
+                 */
+                apply?: {
+                    /**
+                     * Format: date-time
+                     * @description FetchedAt is when Cairn first found the merge commit in the fetched base. Unset before that.
+                     */
+                    fetchedAt?: string;
+                    /**
+                     * Format: int32
+                     * @description MoreStacks is the number of affected Stacks beyond these, of which the apply is not reported.
+                     */
+                    moreStacks?: number;
+                    /** @description Stacks are those that the pull request affected when it was merged, by namespace and name. At most 500. */
+                    stacks?: {
+                        /** @description Message explains the reason, at most 500 bytes. */
+                        message?: string;
+                        /** @description Name of the Stack. */
+                        name: string;
+                        /** @description Namespace of the Stack. */
+                        namespace: string;
+                        /**
+                         * @description Phase is what the Stack did with the merge.
+                         * @enum {string}
+                         */
+                        phase: "Pending" | "Applying" | "AwaitingApproval" | "Waiting" | "Applied" | "Failed" | "Stopped" | "Superseded" | "Deleted";
+                        /** @description Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known. */
+                        plan?: {
+                            /**
+                             * Format: int32
+                             * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
+                             */
+                            add: number;
+                            /**
+                             * Format: int32
+                             * @description Change is the number of resources to update in place.
+                             */
+                            change: number;
+                            /**
+                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+                             *     sources has no changes.
+                             */
+                            changes: boolean;
+                            /**
+                             * Format: int32
+                             * @description Destroy is the number of resources to destroy. It includes replacements.
+                             */
+                            destroy: number;
+                            /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
+                            digest: string;
+                            /**
+                             * @description EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+                             *     it. Example: 1.12.6.
+                             */
+                            engineVersion?: string;
+                            /**
+                             * Format: int32
+                             * @description Forget is the number of resources to remove from the state without destroying them.
+                             */
+                            forget: number;
+                            /**
+                             * @description Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+                             *     plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+                             *     it, or if the node reports no digest of the image. Example:
+                             *     ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+                             */
+                            image?: string;
+                            /**
+                             * Format: int32
+                             * @description Import is the number of resources to import into the state.
+                             */
+                            import: number;
+                            /**
+                             * Format: int32
+                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+                             *     action is no resource: no other number includes it.
+                             */
+                            invoke?: number;
+                            /**
+                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+                             *     targets module.net.
+                             */
+                            partial?: string;
+                            /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
+                            policy?: {
+                                /**
+                                 * Format: int32
+                                 * @description ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+                                 *     spec.apply is Automatic.
+                                 */
+                                approvalRequired?: number;
+                                /**
+                                 * Format: int32
+                                 * @description Checked is the number of modules and validations that were evaluated.
+                                 */
+                                checked: number;
+                                /**
+                                 * Format: int32
+                                 * @description Denied is the number of findings that deny the plan.
+                                 */
+                                denied: number;
+                                /**
+                                 * @description Findings are the findings of the policies: first those that deny the plan, then those that require an
+                                 *     approval, then warnings. At most 50; the counts include all findings.
+                                 */
+                                findings?: {
+                                    /**
+                                     * @description Action is the effect of the finding: Deny, RequireApproval or Warn.
+                                     * @enum {string}
+                                     */
+                                    action: "Deny" | "RequireApproval" | "Warn";
+                                    /** @description Message is the text of the finding. Example: "bucket logs has no tag owner". */
+                                    message: string;
+                                    /**
+                                     * @description Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+                                     *     namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
+                                     */
+                                    policy: string;
+                                }[];
+                                /**
+                                 * Format: int32
+                                 * @description Warned is the number of findings that are warnings.
+                                 */
+                                warned: number;
+                            };
+                            /**
+                             * Format: int32
+                             * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
+                             */
+                            replace: number;
+                            /**
+                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+                             *     At most 100; the counts include all.
+                             */
+                            resources?: {
+                                /**
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                                 *     invoke.
+                                 */
+                                action: string;
+                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                            }[];
+                            /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
+                            script?: boolean;
+                            /**
+                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+                             *     time or no longer, or a destroy finds that none of its resources exist any more.
+                             */
+                            stateOnly?: boolean;
+                            /**
+                             * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+                             *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+                             *     of the Stack is Automatic.
+                             */
+                            takesOverState?: boolean;
+                            /**
+                             * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
+                             *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                             *     resources again. At most 100.
+                             */
+                            untracked?: {
+                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                                /** @description Reason is why Cairn could not import the resource into the state. */
+                                reason: string;
+                            }[];
+                            /**
+                             * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+                             *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+                             *     can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
+                             */
+                            unverified?: string;
+                            /**
+                             * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+                             *     plan. Unset for other engines.
+                             */
+                            wrapped?: {
+                                /**
+                                 * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                                 *     only Terraform. Example: Terraform.
+                                 * @enum {string}
+                                 */
+                                name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                                /**
+                                 * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                                 *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                                 *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                                 *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                                 *     any version is used. Example: "~> 1.9".
+                                 */
+                                version?: string;
+                            };
+                        };
+                        /** @description Reason is the reason that the Run or the Stack reports. Example: AwaitingApproval. */
+                        reason?: string;
+                        /** @description Run is the Run that applies the merge, or code that has it. Unset if there is none. */
+                        run?: string;
+                    }[];
+                };
                 /** @description Commands are the results of comments that are commands. */
                 commands?: {
                     /** @description AllowedBy is the user who allowed it. Example: gitea:git.example.com:alice. */
@@ -136,6 +343,15 @@ export interface components {
                 }[];
                 /** @description Delivered is what the Git provider has received. */
                 delivered?: {
+                    /** @description Apply is the status of the merge commit. Unset before there is one. */
+                    apply?: {
+                        /** @description Context of the status. Example: cairn/prod/net. */
+                        context: string;
+                        /** @description Digest of its state, description and URL. Empty before it is sent. */
+                        digest: string;
+                        /** @description Pending reports whether its state is pending. */
+                        pending?: boolean;
+                    };
                     /**
                      * Format: int64
                      * @description Comment is the ID of the comment. 0 before there is one.
@@ -147,6 +363,13 @@ export interface components {
                     failure?: string;
                     /** @description Head is the commit that has the statuses. */
                     head?: string;
+                    /**
+                     * Format: int64
+                     * @description Result is the ID of the comment with the result of the apply. 0 before there is one.
+                     */
+                    result?: number;
+                    /** @description ResultDigest is the digest of what it reports. */
+                    resultDigest?: string;
                     /** @description Shared is the digest of the statuses of other pull requests with the same head. Unset if there are none. */
                     shared?: string;
                     /** @description Statuses of the head, by context. */
@@ -197,7 +420,7 @@ export interface components {
                  * @description Phase is what Cairn does with the pull request.
                  * @enum {string}
                  */
-                phase?: "Merging" | "Conflict" | "Failed" | "Draft" | "AwaitingCommand" | "Planned" | "Closed";
+                phase?: "Merging" | "Conflict" | "Failed" | "Draft" | "AwaitingCommand" | "Planned" | "Closed" | "Applying" | "Applied" | "ApplyFailed";
                 /**
                  * Format: int64
                  * @description Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was canceled
