@@ -39,6 +39,8 @@ const (
 	ReasonStackSetFailed = "StackSetFailed"
 	// ReasonPullRequestPlanned: all affected Stacks are planned.
 	ReasonPullRequestPlanned = "PlansReady"
+	// ReasonApplyFailed: a Stack failed to apply the merge, or stopped. The message has the numbers.
+	ReasonApplyFailed = "ApplyFailed"
 	// ReasonClosed: the pull request is merged or closed.
 	ReasonClosed = "Closed"
 )
@@ -59,5 +61,6 @@ var pullRequestReasons = []Reason{
 	{Name: ReasonPullRequestPlanFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonStackSetFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonPullRequestPlanned, In: InPullRequest},
+	{Name: ReasonApplyFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonClosed, In: InPullRequest},
 }

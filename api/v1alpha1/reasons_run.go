@@ -90,7 +90,7 @@ var runReasons = []Reason{
 	{Name: ReasonSuspended, In: InStack | InRun, WaitsFor: WaitsForResume, Next: []string{"cairn resume {stack}"}},
 	{Name: ReasonWindowClosed, In: InStack | InRun, WaitsFor: WaitsForWindow},
 	{Name: ReasonWindowInvalid, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForWindow},
-	{Name: ReasonApplied, In: InStack | InRun},
+	{Name: ReasonApplied, In: InStack | InRun | InPullRequest},
 	{Name: ReasonDestroyed, In: InStack | InRun, Next: []string{
 		"cairn apply {stack} creates its resources again",
 		"kubectl delete stack {stack} deletes the Stack",
@@ -102,6 +102,6 @@ var runReasons = []Reason{
 	{Name: ReasonRejected, In: InRun},
 	{Name: ReasonSuperseded, In: InRun},
 	{Name: string(PhasePlanning), In: InRun},
-	{Name: string(PhaseApplying), In: InRun},
+	{Name: string(PhaseApplying), In: InRun | InPullRequest},
 	{Name: string(PhaseShell), In: InRun},
 }

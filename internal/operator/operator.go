@@ -21,6 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/controller/pullrequest"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/controller/run/podspec"
@@ -239,6 +240,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) erro
 			{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
 			{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 			{&v1alpha1.PullRequest{}, repository.PullRequestIndex, repository.IndexPullRequest},
+			{&v1alpha1.PullRequest{}, pullrequest.AppliesIndex, pullrequest.IndexApplies},
 		}
 	}
 	if o.Server {

@@ -106,6 +106,16 @@ func (a After) next(known *v1alpha1.PullRequestApply, now time.Time) *v1alpha1.P
 	return next
 }
 
+// readAgainAfter returns when an error that a Stack reports counts as one of the merge; 0 if no Stack may have one.
+func (w Snapshot) readAgainAfter(apply *v1alpha1.PullRequestApply) time.Duration {
+	if apply == nil || apply.FetchedAt == nil || !slices.ContainsFunc(apply.Stacks, func(s v1alpha1.PullRequestStackApply) bool {
+		return s.Phase == v1alpha1.StackApplyPending
+	}) {
+		return 0
+	}
+	return max(0, readWithin-w.Now.Sub(apply.FetchedAt.Time))
+}
+
 // describe sets what a Stack did with a merge that the base has. settled reports whether the Stack had the time to read
 // it.
 func (s AfterStack) describe(row *v1alpha1.PullRequestStackApply, settled bool) {

@@ -36,6 +36,8 @@ func kindOf(o any) string {
 		return "Run"
 	case *v1alpha1.Repository:
 		return "Repository"
+	case *v1alpha1.Stack:
+		return "Stack"
 	}
 	return ""
 }
@@ -74,6 +76,9 @@ func (a *apiModel) put(o client.Object) {
 	a.writes++
 	o.SetResourceVersion(fmt.Sprint(a.version))
 	k := keyOf(o)
+	if pull, ok := o.(*v1alpha1.PullRequest); ok {
+		a.git.merges.checkApply(pull)
+	}
 	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 {
 		delete(a.objects, k)
 	} else {
@@ -143,6 +148,8 @@ func (a *apiModel) patch(o client.Object, patch client.Patch, status bool) error
 		*next = v1alpha1.Run{}
 	case *v1alpha1.Repository:
 		*next = v1alpha1.Repository{}
+	case *v1alpha1.Stack:
+		*next = v1alpha1.Stack{}
 	}
 	if err := json.Unmarshal(after, next); err != nil {
 		return err
@@ -202,6 +209,8 @@ func copyInto(to, from client.Object) {
 		*to = *from.(*v1alpha1.Run)
 	case *v1alpha1.Repository:
 		*to = *from.(*v1alpha1.Repository)
+	case *v1alpha1.Stack:
+		*to = *from.(*v1alpha1.Stack)
 	}
 }
 
@@ -225,7 +234,7 @@ func (a *apiModel) remove(o client.Object, uid *types.UID) error {
 func (a *apiModel) runStep() bool {
 	var unfinished []*v1alpha1.Run
 	for _, k := range sorted(a.objects) {
-		if run, ok := a.objects[k].(*v1alpha1.Run); ok && !run.Status.Phase.Finished() {
+		if run, ok := a.objects[k].(*v1alpha1.Run); ok && !isOwnRun(run) && !run.Status.Phase.Finished() {
 			unfinished = append(unfinished, run)
 		}
 	}
@@ -341,6 +350,8 @@ func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 		switch of.Field {
 		case repository.PullRequestIndex:
 			return slices.Contains(repository.IndexPullRequest(object), of.Value)
+		case AppliesIndex:
+			return slices.Contains(IndexApplies(object), of.Value)
 		case index.PullRequestField:
 			return slices.Contains(index.PullRequestUIDs(object), of.Value)
 		}

@@ -46,7 +46,7 @@ type Decision struct {
 func Decide(w Snapshot) Decision {
 	d := Decision{Status: w.status(), Again: w.ReadAgain}
 	left := w.PullRequest.Status.Delivered.Head
-	if left != d.Status.Head && d.Status.Phase != v1alpha1.PullRequestEnded {
+	if left != d.Status.Head && !d.Status.Phase.Ended() {
 		d.Left = atHead(w.Others, left)
 	}
 	wanted := w.messages(&d.Status)
@@ -57,6 +57,8 @@ func Decide(w Snapshot) Decision {
 	}
 	ready := apimeta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
+	case d.Status.Phase.Ended(): // what is next is an event
+		d.Again = sooner(d.Again, w.readAgainAfter(d.Status.Apply))
 	case ready.Status == metav1.ConditionUnknown:
 		d.Again = sooner(d.Again, min(max(w.Now.Sub(ready.LastTransitionTime.Time), fetchFirst), fetchLongest))
 	case needsUser(d.Status):
@@ -129,6 +131,9 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded { // the lists of the merge before stay
 		next.StackSets, next.MoreStackSets = nil, 0
 	}
+	if next.Apply = w.applyOf(); w.After != nil {
+		next.Apply = w.After.next(next.Apply, w.Now)
+	}
 	if phase != v1alpha1.PullRequestEnded {
 		next.EndedAt = nil
 	} else if next.EndedAt == nil {
@@ -154,6 +159,9 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		next.Stacks = slices.DeleteFunc(w.observed(w.PullRequest.Status.Stacks), func(s v1alpha1.PullRequestStack) bool {
 			return !s.Phase.Finished()
 		})
+		if next.Apply != nil && w.PullRequest.Spec.MergeCommit != "" {
+			next.Phase, message = applyPhase(next.Apply)
+		}
 	default:
 		next.Stacks, next.Skipped = nil, nil
 	}
@@ -277,6 +285,12 @@ func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
 		ready.Reason = v1alpha1.ReasonDraft
 	case v1alpha1.PullRequestAwaitingCommand:
 		ready.Reason = v1alpha1.ReasonAwaitingCommand
+	case v1alpha1.PullRequestApplying:
+		ready.Status, ready.Reason = metav1.ConditionUnknown, string(v1alpha1.PhaseApplying)
+	case v1alpha1.PullRequestApplied:
+		ready.Status, ready.Reason = metav1.ConditionTrue, v1alpha1.ReasonApplied
+	case v1alpha1.PullRequestApplyFailed:
+		ready.Reason = v1alpha1.ReasonApplyFailed
 	case v1alpha1.PullRequestEnded:
 		ready.Reason = v1alpha1.ReasonClosed
 	case v1alpha1.PullRequestPlanned:

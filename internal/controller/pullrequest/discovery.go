@@ -21,6 +21,7 @@ import (
 	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
+	"cairn.dev/cairn/internal/source/git"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
@@ -256,9 +257,17 @@ func specOf(repo *v1alpha1.Repository, provider Provider, p pulls.PullRequest) v
 	return v1alpha1.PullRequestSpec{
 		Repository: v1alpha1.ObjectRef{Name: repo.Name}, Number: int64(p.Number), URL: runinfo.Clip(p.URL, 2000),
 		Title: runinfo.Clip(p.Title, 255), Author: provider.User(p.Author), State: v1alpha1.PullRequestState(p.State),
-		Draft: p.Draft, Fork: p.Fork, Head: v1alpha1.PullRequestHead{Branch: runinfo.Clip(p.Head.Branch, 255), Commit: p.Head.Commit},
+		MergeCommit: mergeCommit(p), Draft: p.Draft, Fork: p.Fork, Head: v1alpha1.PullRequestHead{Branch: runinfo.Clip(p.Head.Branch, 255), Commit: p.Head.Commit},
 		Base: p.Base.Branch, UpdatedAt: metav1.NewTime(p.Updated).Rfc3339Copy(),
 	}
+}
+
+// mergeCommit returns the commit of a merge; empty if it is none of SHA-1.
+func mergeCommit(p pulls.PullRequest) string {
+	if len(p.MergeCommit) != 40 || !git.IsCommitID(p.MergeCommit) {
+		return ""
+	}
+	return p.MergeCommit
 }
 
 // deleted requests the list again after a PullRequest was deleted, since it may still be open.

@@ -240,7 +240,7 @@ func TestAMergeThatIsFetchedBeforeTheListKeepsTheRecord(t *testing.T) {
 		"merged": {func(h *history, p *pullModel) { h.git.merge(p) }, true},
 		"open, with the same code in the base": {func(h *history, p *pullModel) {
 			h.git.landed[p.Head.SHA] = true
-			h.git.push()
+			h.git.push("", nil)
 		}, false},
 	} {
 		h := newHistory(2)

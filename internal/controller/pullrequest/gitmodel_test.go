@@ -37,6 +37,7 @@ type gitModel struct {
 	granted string
 	// committers of heads that are not of Alice.
 	committers map[string]string
+	merges     *mergeModel
 	// landed are the heads that the base has.
 	landed map[string]bool
 	// fetched are the heads that the Repository has.
@@ -54,6 +55,7 @@ type pullModel struct {
 	State   string    `json:"state"`
 	Draft   bool      `json:"draft"`
 	Merged  bool      `json:"merged"`
+	Merge   string    `json:"merge_commit_sha"`
 	User    userModel `json:"user"`
 	Head    refModel  `json:"head"`
 	Base    refModel  `json:"base"`
@@ -141,7 +143,7 @@ func (g *gitModel) act() {
 		g.tracef("push to pull request %d: %s", p.Number, p.Head.SHA)
 	case n < 7:
 		g.tracef("push to main")
-		g.push()
+		g.push("", nil)
 	case n < 12:
 		who := []string{"alice", "mallory"}[g.rand.IntN(2)]
 		seen := p.Head.SHA
@@ -171,8 +173,9 @@ func (g *gitModel) act() {
 }
 
 // push lets the base have a new commit, which the Repository has at once.
-func (g *gitModel) push() {
+func (g *gitModel) push(head string, changed []string) {
 	g.base = g.commit()
+	g.merges.push(g.base, head, changed)
 	for _, p := range g.processes { // the status of the Repository has it
 		p.enqueueFor(p.cache.objects[key{"Repository", "web", "infra"}])
 	}
@@ -181,9 +184,11 @@ func (g *gitModel) push() {
 // merge merges a pull request. The Repository has the merge before a list has the pull request as merged.
 func (g *gitModel) merge(p *pullModel) {
 	g.tracef("pull request %d is merged", p.Number)
-	p.record = len(g.affected(p)) > 0 && !g.shared[p.Head.SHA]
+	changed := g.affected(p)
+	p.record = len(changed) > 0 && !g.shared[p.Head.SHA]
 	p.State, p.Merged, g.landed[p.Head.SHA] = "closed", true, true
-	g.push()
+	g.push(p.Head.SHA, changed)
+	p.Merge = g.base
 }
 
 // fetch lets the Repository have all commits.
@@ -234,7 +239,7 @@ func (g *gitModel) affected(p *pullModel) (names []string) {
 	if g.landed[p.Head.SHA] {
 		return nil
 	}
-	for _, name := range []string{"app", "net", "other"} {
+	for _, name := range stackNames {
 		if hashOfAll(p.Head.SHA, name)%2 == 0 {
 			names = append(names, name)
 		}

@@ -47,7 +47,7 @@ func (w Snapshot) messages(next *v1alpha1.PullRequestStatus) (all []message) {
 			Content: content{reaction: &reaction},
 		})
 	}
-	ended := next.Phase == v1alpha1.PullRequestEnded
+	ended := next.Phase.Ended()
 	if !ended && next.Delivered.Head != next.Head {
 		next.Delivered.Head, next.Delivered.Statuses = next.Head, nil
 	}
@@ -86,7 +86,7 @@ func (w Snapshot) dueStatuses(next *v1alpha1.PullRequestStatus, commit string) (
 	delivered := &next.Delivered
 	others := withHead(w.Others, commit)
 	switch {
-	case next.Phase != v1alpha1.PullRequestEnded:
+	case !next.Phase.Ended():
 		due = w.statusesOf(next)
 	case len(atHead(others, commit)) == 0: // else these send theirs
 		const closed = "Not planned: the pull request was closed."
@@ -100,7 +100,7 @@ func (w Snapshot) dueStatuses(next *v1alpha1.PullRequestStatus, commit string) (
 	for _, other := range others {
 		phase := other.Status.Phase
 		facts = fmt.Appendf(facts, "%s %s\n", other.UID, other.Spec.Head.Commit)
-		if other.Spec.Head.Commit != commit || phase == "" || phase == v1alpha1.PullRequestEnded {
+		if other.Spec.Head.Commit != commit || phase == "" || phase.Ended() {
 			continue
 		}
 		theirs := w

@@ -29,6 +29,8 @@ type Merger interface {
 	// Merge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned. The
 	// snapshot gets the result, whether the pull request is restricted, or why the merge is not known.
 	Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error
+	// Merged returns the history of a base with the commit of a merge.
+	Merged(ctx context.Context, repo *v1alpha1.Repository, base, commit string) (Merged, error)
 	// Forget drops what is in memory about a PullRequest.
 	Forget(pull types.UID)
 }
@@ -73,15 +75,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if isSettled(pull) && pull.Spec.State != v1alpha1.PullRequestOpen { // no request to the Git provider
+	if isSettled(pull) && isReported(pull) && pull.Spec.State != v1alpha1.PullRequestOpen { // no request to the Git provider
 		if acts := r.act(ctx, pull, pull, Snapshot{}); acts.err != nil {
 			return ctrl.Result{}, acts.err
 		}
 		return r.keep(ctx, pull)
 	}
 	provider, err := r.Provider(ctx, repo)
-	if config := (*ConfigError)(nil); errors.As(err, &config) {
-		return ctrl.Result{}, nil // the Repository reports it
+	if config := (*ConfigError)(nil); errors.As(err, &config) { // the Repository reports it
+		if pull.Status.Phase.Ended() && pull.Status.EndedAt != nil {
+			return r.keep(ctx, pull)
+		}
+		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -119,8 +124,12 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{}, runs.err
 	case sent.Wait > 0:
 		return ctrl.Result{RequeueAfter: sent.Wait}, nil
-	case d.Status.Phase == v1alpha1.PullRequestEnded:
-		return r.keep(ctx, persisted)
+	case d.Status.Phase.Ended():
+		result, err := r.keep(ctx, persisted)
+		if err == nil && result.RequeueAfter > 0 {
+			result.RequeueAfter = sooner(result.RequeueAfter, d.Again)
+		}
+		return result, err
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }
@@ -162,6 +171,9 @@ func (r *Reconciler) gather(
 	if w.Others, err = sharing(ctx, r.Client, pull); err != nil {
 		return w, err
 	}
+	if err := r.gatherAfter(ctx, &w, repo); err != nil {
+		return w, err
+	}
 	return w, r.gatherRuns(ctx, &w)
 }
 
@@ -183,6 +195,7 @@ func (r *Reconciler) merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repo
 	}
 	if p.State != pulls.Open {
 		w.Merge, w.PullRequest.Spec.State = nil, v1alpha1.PullRequestState(p.State)
+		w.PullRequest.Spec.MergeCommit = mergeCommit(p)
 	}
 	return nil
 }

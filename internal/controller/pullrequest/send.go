@@ -37,7 +37,7 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider) outbo
 			err = provider.SetStatus(ctx, c.commit, pulls.Status{
 				Context: s.Context, State: stateOf(s.State), Description: s.Description, URL: s.URL,
 			})
-			if pull.Status.Phase == v1alpha1.PullRequestEnded && rejects(err) {
+			if pull.Status.Phase.Ended() && rejects(err) {
 				err = nil
 			}
 		default:

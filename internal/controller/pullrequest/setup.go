@@ -45,11 +45,12 @@ func deletions() predicate.Predicate {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequest").
-		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resends()))).
+		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resends(), waitsForMore()))).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, setsChanged()))).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.waitingFor), builder.WithPredicates(progresses())).
 		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(find.listedBy),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).

@@ -36,9 +36,9 @@ func atHead(all []*v1alpha1.PullRequest, commit string) (found []*v1alpha1.PullR
 	return found
 }
 
-// isSettled reports whether a pull request ended, and nothing of it remains to be sent.
+// isSettled reports whether a pull request ended, and nothing of it remains to be sent to its head.
 func isSettled(p *v1alpha1.PullRequest) bool {
-	return p.Status.Phase == v1alpha1.PullRequestEnded && p.Status.EndedAt != nil &&
+	return p.Status.Phase.Ended() && p.Status.EndedAt != nil &&
 		!slices.ContainsFunc(p.Status.Delivered.Statuses, func(s v1alpha1.PullRequestCommitStatus) bool { return s.Pending })
 }
 

@@ -65,6 +65,7 @@ type history struct {
 func newHistory(seed uint64) *history {
 	h := &history{rand: rand.New(rand.NewPCG(seed, 0)), now: noon}
 	h.git, h.api = newGitModel(h), newAPIModel(h)
+	h.git.merges = newMergeModel(h)
 	for range 1 + seed%2 {
 		h.processes = append(h.processes, newProcess(h))
 	}
@@ -157,8 +158,10 @@ func (h *history) step() {
 	switch n := h.rand.IntN(100); {
 	case n < 8:
 		h.git.act()
-	case n < 20:
+	case n < 17:
 		h.api.runStep()
+	case n < 20:
+		h.git.merges.step()
 	case n < 22:
 		p := h.anyProcess()
 		h.tracef("!  a process is killed")
@@ -195,6 +198,7 @@ func (h *history) work(p *process) bool {
 func (h *history) settle() {
 	for range 5000 {
 		busy := h.api.runStep()
+		busy = h.git.merges.step() || busy
 		for _, p := range h.processes {
 			busy = p.receive() || busy
 			busy = h.work(p) || busy
@@ -356,6 +360,10 @@ func (p *process) enqueueFor(o client.Object) {
 		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).sharing(context.Background(), o) {
 			p.add(false, r.NamespacedName, p.now)
 		}
+	case *v1alpha1.Stack:
+		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).waitingFor(context.Background(), o) {
+			p.add(false, r.NamespacedName, p.now)
+		}
 	case *v1alpha1.Run:
 		for _, r := range plannedFor(context.Background(), o) {
 			p.add(false, r.NamespacedName, p.now)
@@ -381,13 +389,17 @@ func (p *process) receive() bool {
 	if o == nil {
 		return false
 	}
+	if _, ok := o.(*v1alpha1.Stack); ok && !progresses().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: o}) {
+		return true
+	}
 	if before != nil && !gone { // the watch maps both
 		p.enqueueFor(before)
 	}
 	p.enqueueFor(o)
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && (before == nil || gone || before.GetGeneration() != pull.Generation ||
 		before.GetDeletionTimestamp().IsZero() != pull.DeletionTimestamp.IsZero() || // as GenerationChangedPredicate
-		resends().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull})) {
+		resends().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull}) ||
+		waitsForMore().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull})) {
 		p.add(false, client.ObjectKeyFromObject(o), p.now)
 	}
 	if pull, ok := o.(*v1alpha1.PullRequest); ok && gone {
@@ -436,6 +448,7 @@ func (h *history) check() {
 			continue
 		}
 		known[int(pull.Spec.Number)] = true
+		h.git.merges.checkApplied(pull)
 		for _, s := range pull.Status.Stacks {
 			expected[s.Run] = true
 		}
@@ -459,7 +472,7 @@ func (h *history) check() {
 	}
 	h.checkKept(kept)
 	for _, k := range sorted(h.api.objects) {
-		if run, ok := h.api.objects[k].(*v1alpha1.Run); ok && !expected[run.Name] && (!run.Status.Phase.Finished() || !known[int(numberOf(run))]) {
+		if run, ok := h.api.objects[k].(*v1alpha1.Run); ok && !isOwnRun(run) && !expected[run.Name] && (!run.Status.Phase.Finished() || !known[int(numberOf(run))]) {
 			h.violates("Run %s (%s) is left", run.Name, run.Status.Phase)
 		}
 	}
@@ -472,7 +485,7 @@ func (h *history) checkKept(longest time.Duration) {
 		if !ok || pull.Spec.State == v1alpha1.PullRequestOpen {
 			continue
 		}
-		if pull.Status.Phase != v1alpha1.PullRequestEnded || h.now.Sub(pull.Status.EndedAt.Time) > longest {
+		if !pull.Status.Phase.Ended() || h.now.Sub(pull.Status.EndedAt.Time) > longest {
 			h.violates("pull request %d is %s and %s since %v", pull.Spec.Number, pull.Spec.State, pull.Status.Phase, pull.Status.EndedAt)
 		}
 		for _, s := range pull.Status.Stacks {

@@ -39,6 +39,9 @@ const pullPhases: Record<string, Tone> = {
   Failed: 'bad',
   Draft: 'none',
   Closed: 'none',
+  Applying: 'busy',
+  Applied: 'good',
+  ApplyFailed: 'bad',
 }
 
 /** The tone of a pull request: that of its plans, or of its phase before there are plans. */
