@@ -229,16 +229,19 @@ func applyPhase(a *v1alpha1.PullRequestApply) (v1alpha1.PullRequestPhase, string
 	for _, s := range a.Stacks {
 		n[s.Phase]++
 	}
-	applied := n[v1alpha1.StackApplyApplied] + n[v1alpha1.StackApplyDeleted]
+	applied, deleted := n[v1alpha1.StackApplyApplied], n[v1alpha1.StackApplyDeleted]
 	failed := n[v1alpha1.StackApplyFailed] + n[v1alpha1.StackApplyStopped] + n[v1alpha1.StackApplySuperseded]
 	message := fmt.Sprintf("%d of %d affected Stacks have applied the merge", applied, len(a.Stacks))
+	if deleted > 0 {
+		message += fmt.Sprintf("; %d are deleted", deleted)
+	}
 	if waiting := n[v1alpha1.StackApplyAwaitingApproval]; waiting > 0 {
 		message += fmt.Sprintf("; %d await an approval", waiting)
 	}
 	switch {
 	case failed > 0:
 		return v1alpha1.PullRequestApplyFailed, message + fmt.Sprintf("; %d failed or stopped", failed)
-	case applied < len(a.Stacks):
+	case applied+deleted < len(a.Stacks):
 		return v1alpha1.PullRequestApplying, message
 	}
 	return v1alpha1.PullRequestApplied, message

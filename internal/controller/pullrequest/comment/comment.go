@@ -40,6 +40,8 @@ type PullRequest struct {
 	// number of others. Without any, the digest of a comment is that of earlier versions, so that it is not sent again.
 	StackSets     []v1alpha1.PullRequestStackSet `json:",omitempty"`
 	MoreStackSets int                            `json:",omitempty"`
+	// After is what the affected Stacks did with the merge; nil before that.
+	After *After `json:",omitempty"`
 }
 
 // ID identifies a pull request.
@@ -47,6 +49,8 @@ type ID struct {
 	// Installation is the name of the installation; Repository is the UID of the Repository.
 	Installation, Repository string
 	Number                   int64
+	// Result: it is the second comment, with the result of the apply.
+	Result bool `json:",omitempty"`
 }
 
 // Stack is an affected Stack.
@@ -132,6 +136,9 @@ func (s Stack) policies() string {
 
 // aggregate returns the state of the pull request and a sentence about it. The sentence has no text from outside.
 func (pr PullRequest) aggregate() (State, string) {
+	if pr.After != nil {
+		return pr.After.aggregate()
+	}
 	switch pr.Phase {
 	case v1alpha1.PullRequestConflict:
 		return Failure, "Nothing is planned: the head conflicts with the base."

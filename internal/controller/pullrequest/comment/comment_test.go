@@ -197,6 +197,11 @@ func TestRenderedComments(t *testing.T) {
 
 		"stacksets":        {stackSets(false), GitHub},
 		"stackset-failing": {stackSets(true), Bitbucket},
+
+		"after":         {allPhases(), GitHub},
+		"after-plain":   {allPhases(), Bitbucket},
+		"after-hostile": {hostileAfter(), GitHub},
+		"result":        {Result(allPhases()), GitHub},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Render(tt.pr, tt.f)
@@ -228,10 +233,11 @@ func TestMarkerIsOfOnePullRequest(t *testing.T) {
 			}
 		}
 		for name, other := range map[string]ID{
-			"number":       {ours.Installation, ours.Repository, 1},
-			"repository":   {ours.Installation, "other", 12},
-			"installation": {"staging", ours.Repository, 12},
-			"separators":   {"prod:" + ours.Repository, "", 12},
+			"number":       {ours.Installation, ours.Repository, 1, false},
+			"repository":   {ours.Installation, "other", 12, false},
+			"installation": {"staging", ours.Repository, 12, false},
+			"separators":   {"prod:" + ours.Repository, "", 12, false},
+			"comment":      {ours.Installation, ours.Repository, 12, true},
 		} {
 			if other.IsMarked(text) {
 				t.Errorf("another %s is found", name)

@@ -55,7 +55,11 @@ func check(t testing.TB, text string, pr PullRequest, f Format) {
 	if f.Plain && elements["details"] > 0 || !f.Plain && elements["details"] != elements["summary"] {
 		t.Errorf("elements %v", elements)
 	}
-	if elements["details"] > len(pr.Stacks)+len(pr.StackSets)+4 || elements["tr"] > len(pr.Stacks)+1 {
+	stacks, rows := len(pr.Stacks)+len(pr.StackSets), len(pr.Stacks)+1
+	if pr.After != nil {
+		stacks, rows = stacks+len(pr.After.Stacks), rows+len(pr.After.Stacks)+1
+	}
+	if elements["details"] > stacks+4 || elements["tr"] > rows {
 		t.Errorf("elements %v of %d Stacks", elements, len(pr.Stacks))
 	}
 }
@@ -118,6 +122,11 @@ func FuzzRender(f *testing.F) {
 		pr.ID.Installation = name
 		if kind&1 > 0 {
 			pr.Skipped = []string{name, branch}
+		}
+		if kind&2 > 0 {
+			done := did(name, groups[int(kind)%len(groups)], branch, message)
+			done.Namespace, done.URL = branch, "https://cairn.example.com/"+name
+			pr.After = &After{Commit: branch, Stacks: []Applied{done}}
 		}
 		format := Format{Limit: int(limit % 70_000), Plain: plain}
 		check(t, Render(pr, format), pr, format)

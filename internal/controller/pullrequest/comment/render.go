@@ -24,6 +24,9 @@ type Format struct {
 func (id ID) marker(plain bool) string {
 	const allowed = "-._"
 	name := fmt.Sprintf("cairn:%s:%s:%d", escaped(id.Installation, allowed), escaped(id.Repository, allowed), id.Number)
+	if id.Result {
+		name += ":result"
+	}
 	if plain {
 		return `[//]: # "` + name + `"`
 	}
@@ -43,9 +46,9 @@ func Render(pr PullRequest, f Format) string {
 	d := newDocument(pr, f)
 	fits := func(text string) bool { return size(text) <= f.Limit }
 	for _, write := range []func() string{
-		func() string { return d.write(d.share(), len(d.rows)) },
+		func() string { return d.write(d.share(), len(d.after)+len(d.rows)) },
 		func() string {
-			tooMany := sort.Search(len(d.rows), func(rows int) bool { return !fits(d.write(0, rows)) })
+			tooMany := sort.Search(len(d.after)+len(d.rows), func(rows int) bool { return !fits(d.write(0, rows)) })
 			return d.write(0, max(0, tooMany-1))
 		},
 		func() string { return d.head },
@@ -61,7 +64,7 @@ func Render(pr PullRequest, f Format) string {
 // share returns the size to which details are cut, so that all fit together. Shorter ones leave their rest to the longer
 // ones.
 func (d *document) share() int {
-	left := d.Limit - size(d.write(0, len(d.rows)))
+	left := d.Limit - size(d.write(0, len(d.after)+len(d.rows)))
 	var sizes []int
 	for _, s := range slices.Concat(d.above, d.details) {
 		sizes = append(sizes, s.size(d.Plain))
@@ -84,8 +87,9 @@ type document struct {
 	head string
 	// above are sections above the table, and details those below it.
 	above, details []section
-	rows           []string
-	url            string
+	// after are the rows about what followed the merge, and rows those about plans.
+	after, rows []string
+	url         string
 }
 
 // section is a heading with blocks of code.
@@ -129,8 +133,12 @@ func newDocument(pr PullRequest, f Format) document {
 	_, summary := pr.aggregate()
 	d := document{Format: f, url: pr.URL}
 	var head strings.Builder
-	fmt.Fprintf(&head, "%s\n\n**Cairn**: %s Head %s, base %s.",
-		pr.ID.marker(f.Plain), summary, span(pr.Head), span(pr.Base))
+	name, commit := "Head", pr.Head
+	if pr.After != nil {
+		name, commit = "Merge", pr.After.Commit
+	}
+	fmt.Fprintf(&head, "%s\n\n**Cairn**: %s %s %s, base %s.",
+		pr.ID.marker(f.Plain), summary, name, span(commit), span(pr.Base))
 	if l := link("web UI", pr.URL); l != "web UI" {
 		head.WriteString(" See the " + l + ".")
 	}
@@ -144,6 +152,7 @@ func newDocument(pr PullRequest, f Format) document {
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
+	d.addAfter(pr)
 	for _, s := range pr.StackSets {
 		d.addStackSet(pr, s)
 	}
@@ -262,10 +271,17 @@ func (d *document) write(longest, rows int) string {
 	for _, s := range d.above {
 		details(s)
 	}
-	if len(d.rows) > 0 {
-		b.WriteString("| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n" + strings.Join(d.rows[:rows], "") + "\n")
+	after := min(rows, len(d.after))
+	if len(d.after) > 0 {
+		b.WriteString("| Stack | After the merge | Next |\n|---|---|---|\n" + strings.Join(d.after[:after], "") + "\n")
 	}
-	if n := len(d.rows) - rows; n > 0 {
+	if len(d.after) > 0 && len(d.rows) > 0 {
+		b.WriteString("The plans before the merge:\n\n")
+	}
+	if len(d.rows) > 0 {
+		b.WriteString("| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n" + strings.Join(d.rows[:rows-after], "") + "\n")
+	}
+	if n := len(d.after) + len(d.rows) - rows; n > 0 {
 		fmt.Fprintf(&b, "%s: see the %s.\n\n", count(n, "more Stack", "more Stacks"), link("web UI", d.url))
 	}
 	for _, s := range d.details {
