@@ -426,12 +426,9 @@ type PullRequestDelivered struct {
 	// CommentDigest is the digest of what it reports.
 	// +optional
 	CommentDigest string `json:"commentDigest,omitempty"`
-	// Result is the ID of the comment with the result of the apply. 0 before there is one.
+	// Result is the comment with the result of the apply. Unset before there is one.
 	// +optional
-	Result int64 `json:"result,omitempty"`
-	// ResultDigest is the digest of what it reports.
-	// +optional
-	ResultDigest string `json:"resultDigest,omitempty"`
+	Result *PullRequestComment `json:"result,omitempty"`
 	// Apply is the status of the merge commit. Unset before there is one.
 	// +optional
 	Apply *PullRequestCommitStatus `json:"apply,omitempty"`
@@ -446,6 +443,16 @@ type PullRequestDelivered struct {
 	// +listMapKey=context
 	// +optional
 	Statuses []PullRequestCommitStatus `json:"statuses,omitempty"`
+}
+
+// PullRequestComment is a comment of Cairn.
+type PullRequestComment struct {
+	// ID of the comment. Unset before it is written.
+	// +optional
+	ID int64 `json:"id,omitempty"`
+	// Digest of what it reports. Unset before it is written.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // PullRequestCommitStatus is a status of the head commit, or of the merge commit.

@@ -152,7 +152,9 @@ func (s AfterStack) describe(row *v1alpha1.PullRequestStackApply, settled bool) 
 	if ready == nil || ready.Status == metav1.ConditionTrue || !hasMerge && (!settled || !s.Read) {
 		return
 	}
-	if row.Phase = phaseOf(ready.Reason, hasMerge); row.Phase != v1alpha1.StackApplyPending {
+	switch row.Phase = phaseOf(ready.Reason, hasMerge); row.Phase {
+	case v1alpha1.StackApplyPending, v1alpha1.StackApplyApplying: // progress is not worth a request to the Git provider
+	default:
 		row.Reason, row.Message = ready.Reason, ready.Message
 	}
 }
@@ -178,7 +180,7 @@ func describeRun(row *v1alpha1.PullRequestStackApply, run *v1alpha1.Run) {
 	case reason.WaitsFor == v1alpha1.WaitsForWindow, reason.WaitsFor == v1alpha1.WaitsForResume,
 		reason.Severity == v1alpha1.SeverityError:
 		row.Phase = v1alpha1.StackApplyWaiting
-	default: // its progress is not worth a request to the Git provider
+	default:
 		row.Phase, row.Reason, row.Message = v1alpha1.StackApplyApplying, "", ""
 	}
 }

@@ -104,10 +104,10 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"a Run that only planned the merge": {[]func(*AfterStack){past(withRevision, v1alpha1.OperationPlan, false), ready(v1alpha1.ReasonChangesPending)}, 0,
 			v1alpha1.StackApplyWaiting, " ChangesPending"},
 		"a Run applied what was before the merge": {[]func(*AfterStack){past(oldRevision, v1alpha1.OperationApply, true)}, 0,
-			v1alpha1.StackApplyApplying, " Running"},
+			v1alpha1.StackApplyApplying, ""},
 		"a Run has a plan with changes, and applied nothing": {[]func(*AfterStack){past(withRevision, v1alpha1.OperationApply, false), func(s *AfterStack) {
 			s.Stack.Status.History[1].Details.Plan.Changes = true
-		}}, 0, v1alpha1.StackApplyApplying, " Running"},
+		}}, 0, v1alpha1.StackApplyApplying, ""},
 		"the digest of the merge is applied": {[]func(*AfterStack){applied}, 0, v1alpha1.StackApplyApplied, " Applied"},
 		"the Stack has another digest, and the revision of before the merge": {[]func(*AfterStack){applied, func(s *AfterStack) {
 			s.Stack.Status.Revision = oldRevision
@@ -119,7 +119,7 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		}, 0, v1alpha1.StackApplyFailed, " RunFailed"},
 		"nothing was ever applied": {[]func(*AfterStack){func(s *AfterStack) {
 			s.Stack.Status.InputsDigest, s.Stack.Status.AppliedInputsDigest = "", ""
-		}}, 0, v1alpha1.StackApplyApplying, " Running"},
+		}}, 0, v1alpha1.StackApplyApplying, ""},
 
 		"a Run is queued":  {[]func(*AfterStack){run(withRevision, "", v1alpha1.ReasonQueued)}, 0, v1alpha1.StackApplyApplying, "net-2 "},
 		"a Run plans":      {[]func(*AfterStack){run(withRevision, v1alpha1.PhasePlanning, "Planning")}, 0, v1alpha1.StackApplyApplying, "net-2 "},
@@ -139,7 +139,7 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"a Run of before the merge failed": {[]func(*AfterStack){unread(v1alpha1.ReasonRunFailed), run(oldRevision, v1alpha1.PhaseFailed, "EngineError")}, long,
 			v1alpha1.StackApplyPending, ""},
 		"a Run of before the merge waits": {[]func(*AfterStack){run(oldRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)}, 0,
-			v1alpha1.StackApplyApplying, " Running"},
+			v1alpha1.StackApplyApplying, ""},
 		"a Run of the same code waits": {[]func(*AfterStack){unread(v1alpha1.ReasonAwaitingApproval), same, func(s *AfterStack) {
 			run(oldRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)(s)
 			s.Stack.Status.AppliedInputsDigest, s.Run.Spec.InputsDigest = "", s.Stack.Status.InputsDigest
@@ -147,7 +147,7 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"a plan that a user requested failed": {[]func(*AfterStack){func(s *AfterStack) {
 			run(withRevision, v1alpha1.PhaseFailed, "EngineError")(s)
 			s.Run.Spec.Operation = v1alpha1.OperationPlan
-		}}, 0, v1alpha1.StackApplyApplying, " Running"},
+		}}, 0, v1alpha1.StackApplyApplying, ""},
 
 		"the last Run failed, and a user deleted it": {[]func(*AfterStack){ready(v1alpha1.ReasonRunFailed)}, 0, v1alpha1.StackApplyFailed, " RunFailed"},
 		"an error of the code":                       {[]func(*AfterStack){ready(v1alpha1.ReasonModuleNotFound)}, 0, v1alpha1.StackApplyStopped, " ModuleNotFound"},

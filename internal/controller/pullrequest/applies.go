@@ -111,8 +111,13 @@ func (r *Reconciler) gatherAfter(ctx context.Context, w *Snapshot, repo *v1alpha
 
 // isReported reports whether nothing remains to be read or sent about the merge of a pull request that ended.
 func isReported(p *v1alpha1.PullRequest) bool {
-	apply := p.Status.Apply
-	return apply == nil || p.Spec.MergeCommit == "" || p.Status.Phase == v1alpha1.PullRequestApplied
+	s := &p.Status
+	if s.Apply == nil || p.Spec.MergeCommit == "" {
+		return true
+	}
+	sent := s.Delivered.CommentDigest != "" && s.Delivered.Apply != nil && s.Delivered.Apply.Digest != "" &&
+		(!hasResult(s) || s.Delivered.Result != nil && s.Delivered.Result.Digest != "")
+	return sent && s.Phase == v1alpha1.PullRequestApplied
 }
 
 // unfinished returns the Stacks whose phase is not final.

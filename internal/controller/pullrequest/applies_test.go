@@ -3,6 +3,7 @@ package pullrequest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,14 +12,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
+// sent decides, and lets the Git provider have what the decision sends. It returns the keys of these messages.
+func sent(w *Snapshot) (keys []string) {
+	d := Decide(*w)
+	ledger := slices.Clone(d.Messages.Ledger)
+	for _, m := range d.Messages.Send {
+		i := slices.IndexFunc(ledger, func(r outbox.Record) bool { return r.Key == m.Key })
+		ledger[i].Digest, ledger[i].Pending, ledger[i].Reference = m.Digest, m.Pending, "7"
+		keys = append(keys, m.Key)
+	}
+	w.PullRequest.Status = acknowledge(d.Status, acts{}, outbox.Sent{Ledger: ledger})
+	return keys
+}
+
+// mergedPull is a pull request that is merged, and affected app and net.
+func mergedPull() Snapshot {
+	w := pull(func(w *Snapshot) { w.Settings = repositoryOf().Spec.PullRequests })
+	w.Repository = repositoryOf()
+	next(&w)
+	w.PullRequest.Spec.State, w.PullRequest.Spec.MergeCommit, w.Merge = v1alpha1.PullRequestMerged, headTwo, nil
+	return w
+}
+
+// after lets both Stacks do something with the merge.
+func (w *Snapshot) after(app, net AfterStack) {
+	w.After = &After{InBase: true, Known: true, Stacks: map[Key]AfterStack{{"web", "app"}: app, {"web", "net"}: net}}
+}
+
 // The Stacks of a merge are those of the last plan, also of one in progress, and of Stacks beyond maxStacks.
 func TestStatusAfterTheMerge(t *testing.T) {
-	w := pull(func(w *Snapshot) { w.Settings.MaxStacks = new(int32(1)) })
-	next(&w)
-	w.PullRequest.Spec.State, w.Merge = v1alpha1.PullRequestMerged, nil
+	w := mergedPull()
+	w.PullRequest.Spec.MergeCommit = ""
 	if s := w.status(); s.Phase != v1alpha1.PullRequestEnded || s.Apply == nil || s.Conditions[0].Reason != v1alpha1.ReasonClosed {
 		t.Errorf("the merge commit is not known: %s, %+v", s.Phase, s.Apply)
 	}
@@ -28,10 +56,8 @@ func TestStatusAfterTheMerge(t *testing.T) {
 		merged.Conditions[0].Status != metav1.ConditionUnknown || Decide(w).Again != 0 {
 		t.Errorf("merged: %s, %+v", merged.Phase, merged)
 	}
-	w.After = &After{InBase: true, Known: true, Stacks: map[Key]AfterStack{}}
-	for _, s := range merged.Apply.Stacks {
-		w.After.Stacks[Key{s.Namespace, s.Name}] = afterMerge(unread(v1alpha1.ReasonApplied))
-	}
+	unread := afterMerge(unread(v1alpha1.ReasonApplied))
+	w.after(unread, unread)
 	if d := Decide(w); d.Again != readWithin || d.Status.Phase != v1alpha1.PullRequestApplying {
 		t.Errorf("an error may count in a minute: %s, again in %s", d.Status.Phase, d.Again)
 	}
@@ -40,15 +66,113 @@ func TestStatusAfterTheMerge(t *testing.T) {
 	if d := Decide(w); d.Again != 0 {
 		t.Errorf("what is next is an event, not in %s", d.Again)
 	}
-	for key := range w.After.Stacks {
-		w.After.Stacks[key] = afterMerge(past(withRevision, v1alpha1.OperationApply, true))
-	}
-	if s := next(&w); s.Phase != v1alpha1.PullRequestApplied || s.Conditions[0].Status != metav1.ConditionTrue || !isReported(w.PullRequest) {
+	applied := afterMerge(past(withRevision, v1alpha1.OperationApply, true))
+	w.after(applied, applied)
+	if s := next(&w); s.Phase != v1alpha1.PullRequestApplied || s.Conditions[0].Status != metav1.ConditionTrue || isReported(w.PullRequest) {
 		t.Errorf("applied: %s, %+v", s.Phase, s.Conditions)
+	}
+	if sent(&w); !isReported(w.PullRequest) || !isSettled(w.PullRequest) {
+		t.Errorf("all is sent: %+v", w.PullRequest.Status.Delivered)
 	}
 	w.PullRequest.Spec.State, w.After = v1alpha1.PullRequestOpen, nil
 	if s := w.status(); s.Apply != nil || s.EndedAt != nil {
 		t.Errorf("opened again: %+v", s.Apply)
+	}
+}
+
+// The second comment is sent once: when the first Stack failed, or when all have ended and something was applied. What it
+// may have is corrected.
+func TestTheResultIsSentOnce(t *testing.T) {
+	applied, unchanged := afterMerge(past(withRevision, v1alpha1.OperationApply, true)), afterMerge(past(withRevision, v1alpha1.OperationApply, false))
+	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
+	failed := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError"))
+	type step struct {
+		app, net AfterStack
+		want     string
+	}
+	for name, steps := range map[string][]step{
+		"applied":                    {{waits, waits, "apply comment"}, {applied, waits, "apply comment"}, {applied, applied, "apply comment result"}, {applied, applied, ""}},
+		"unchanged":                  {{unchanged, waits, "apply comment"}, {unchanged, unchanged, "apply comment"}, {unchanged, unchanged, ""}},
+		"failed, and then applied":   {{failed, waits, "apply comment result"}, {failed, waits, ""}, {failed, failed, "apply comment result"}, {applied, applied, "apply comment result"}},
+		"failed, and then unchanged": {{failed, unchanged, "apply comment result"}, {unchanged, unchanged, "apply comment result"}},
+	} {
+		w := mergedPull()
+		for i, s := range steps {
+			w.Now = w.Now.Add(time.Minute)
+			w.after(s.app, s.net)
+			if got := strings.Join(sent(&w), " "); got != s.want {
+				t.Errorf("%s, step %d: %q are sent, want %q", name, i, got, s.want)
+			}
+		}
+		if p := w.PullRequest; p.Status.Delivered.Comment != 7 || (p.Status.Delivered.Result == nil) != (name == "unchanged") {
+			t.Errorf("%s: %+v", name, p.Status.Delivered)
+		}
+	}
+}
+
+// If the process ends before the Git provider responds, the comment may exist, and is corrected also if nothing is to be
+// notified then.
+func TestAResultThatMayExistIsCorrected(t *testing.T) {
+	w := mergedPull()
+	failed, unchanged := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError")), afterMerge(past(withRevision, v1alpha1.OperationApply, false))
+	w.after(failed, unchanged)
+	w.PullRequest.Status = Decide(w).Status // which is persisted before the messages are sent
+	w.after(unchanged, unchanged)
+	if got := strings.Join(sent(&w), " "); got != "apply comment result" {
+		t.Errorf("%q are sent", got)
+	}
+}
+
+// Changes follow one another, and the first result is not delayed by them.
+func TestCommentsAfterTheMergeAreNotFrequent(t *testing.T) {
+	w := mergedPull()
+	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
+	failed := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError"))
+	w.CommentedAt = w.Now
+	for _, tt := range []struct {
+		app  AfterStack
+		want string
+	}{{waits, "apply"}, {failed, "apply result"}, {waits, "apply"}} {
+		w.after(tt.app, waits)
+		if got := strings.Join(sent(&w), " "); got != tt.want || Decide(w).Again != commentInterval {
+			t.Errorf("%q are sent, want %q; again in %s", got, tt.want, Decide(w).Again)
+		}
+	}
+}
+
+// The status of the merge commit does not remain pending when the PullRequest is deleted.
+func TestStatusesOfAMergeEnd(t *testing.T) {
+	w := mergedPull()
+	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
+	w.after(waits, waits)
+	if sent(&w); !w.PullRequest.Status.Delivered.Apply.Pending {
+		t.Error("the status is pending")
+	}
+	w.Now = w.Now.Add(kept)
+	if sent(&w); w.PullRequest.Status.Delivered.Apply.Pending || w.PullRequest.Status.Phase != v1alpha1.PullRequestApplying {
+		t.Errorf("after %s: %+v", kept, w.PullRequest.Status.Delivered.Apply)
+	}
+}
+
+// After a conflict, another process may have sent something else.
+func TestAllOfAMergeIsSentAgain(t *testing.T) {
+	w := mergedPull()
+	applied := afterMerge(past(withRevision, v1alpha1.OperationApply, true))
+	w.after(applied, applied)
+	sent(&w)
+	h := newHistory(2)
+	h.quiet, h.git.pulls = true, []*pullModel{{Number: 12, Merge: h.git.base}}
+	h.api.put(w.PullRequest.DeepCopy())
+	o := w.PullRequest.DeepCopy()
+	if err := h.api.patch(o, resendAll(o), true); err != nil {
+		t.Fatal(err)
+	}
+	w.PullRequest.Status.Delivered = h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered
+	if got := strings.Join(sent(&w), " "); got != "apply comment result" || w.PullRequest.Status.Delivered.Result.ID != 7 {
+		t.Errorf("%q are sent, %+v", got, w.PullRequest.Status.Delivered)
+	}
+	if o.Status.Delivered.Apply.Context != "cairn/apply" {
+		t.Errorf("%+v", o.Status.Delivered.Apply)
 	}
 }
 

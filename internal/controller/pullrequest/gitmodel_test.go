@@ -431,7 +431,9 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 	case is("POST "+repo+"issues/%d/comments", &number):
 		g.wrote(commentsOf(number))
 		g.checkRecord(number, sent.Body)
-		return http.StatusCreated, g.add(g.pull(number), "cairn", sent.Body)
+		made := g.add(g.pull(number), "cairn", sent.Body)
+		g.merges.checkComments(number)
+		return http.StatusCreated, made
 	case is("POST "+repo+"statuses/%s", &commit) && g.rejectStatus != 0:
 		return g.rejectStatus, nil
 	case is("POST "+repo+"statuses/%s", &commit):

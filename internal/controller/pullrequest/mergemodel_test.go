@@ -8,8 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -21,6 +23,8 @@ type mergeModel struct {
 	*history
 	bases []baseModel
 	runs  int
+	// writes are those of the model itself.
+	writes int
 	// done are the commits of the base whose code a Stack has, or had, applied, by the name of the Stack.
 	done map[string]map[string]bool
 }
@@ -88,12 +92,17 @@ func (m *mergeModel) step() bool {
 	for _, i := range m.order() {
 		if stack := clone(m.stack(stackNames[i])).(*v1alpha1.Stack); m.stepOf(stack) {
 			m.tracef("Stack %s: %s, %s", stack.Name, stack.Status.CurrentRun, readyReason(&stack.Status))
-			m.api.put(stack)
+			m.put(stack)
 			m.record()
 			return true
 		}
 	}
 	return false
+}
+
+func (m *mergeModel) put(o client.Object) {
+	m.writes++
+	m.api.put(o)
 }
 
 // order returns the indexes of the Stacks with something to do, in a random order.
@@ -134,7 +143,7 @@ func (m *mergeModel) stepOf(stack *v1alpha1.Stack) bool {
 			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: v1alpha1.OperationApply, InputsDigest: s.InputsDigest, Revision: s.Revision,
 		},
 	}
-	m.api.put(run)
+	m.put(run)
 	s.CurrentRun, s.LastRun = run.Name, run.Name
 	setReady(stack, metav1.ConditionUnknown, v1alpha1.ReasonRunning)
 	return true
@@ -172,7 +181,7 @@ func (m *mergeModel) stepOfRun(stack *v1alpha1.Stack) bool {
 			Details: &v1alpha1.PastDetails{Revision: run.Spec.Revision, InputsDigest: run.Spec.InputsDigest, Plan: &v1alpha1.Plan{Changes: true, Add: 1}},
 		})
 	}
-	m.api.put(run)
+	m.put(run)
 	return true
 }
 
@@ -190,11 +199,48 @@ func (m *mergeModel) checkApply(pull *v1alpha1.PullRequest) {
 	}
 }
 
-// checkApplied checks that a merged pull request reports in the end that its Stacks applied the merge.
+// checkApplied checks that a merged pull request reports in the end that its Stacks applied the merge: with the status of
+// the merge commit, the comment, and a second one if something was applied.
 func (m *mergeModel) checkApplied(pull *v1alpha1.PullRequest) {
-	s := pull.Status
-	if pull.Spec.State == v1alpha1.PullRequestMerged && s.Apply != nil && s.Phase != v1alpha1.PullRequestApplied {
-		m.violates("pull request %d is merged and %s: %+v", pull.Spec.Number, s.Phase, s.Apply)
+	s, number := pull.Status, int(pull.Spec.Number)
+	if pull.Spec.State != v1alpha1.PullRequestMerged || s.Apply == nil {
+		return
+	}
+	if s.Phase != v1alpha1.PullRequestApplied || !isReported(pull) {
+		m.violates("pull request %d is merged and %s: %+v, %+v", number, s.Phase, s.Apply, s.Delivered)
+	}
+	if commit := pull.Spec.MergeCommit; len(m.git.writers[commit]) < 2 && m.git.statuses[commit]["cairn/apply"] != "success" {
+		m.violates("the merge commit of pull request %d has the statuses %v", number, m.git.statuses[commit])
+	}
+	if len(m.git.writers[commentsOf(number)]) > 1 {
+		return
+	}
+	repo := m.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository)
+	ended := Snapshot{Now: s.EndedAt.Time, PullRequest: pull, Repository: repo, Settings: repo.Spec.PullRequests}
+	report := ended.reportOf(&s)
+	want := []string{comment.Render(report, comment.Format{Limit: 65_536})}
+	if hasResult(&s) {
+		want = append(want, comment.Render(comment.Result(report), comment.Format{Limit: 65_536}))
+	}
+	var got []string
+	for _, c := range m.git.commentsOf(number, "cairn") {
+		got = append(got, c.Body)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		m.violates("pull request %d has %d comments:\n%s\nwant:\n%s", number, len(got), strings.Join(got, "\n---\n"), strings.Join(want, "\n---\n"))
+	}
+}
+
+// checkComments checks that a pull request never gets more than two comments, and the second one not before it is merged.
+func (m *mergeModel) checkComments(number int) {
+	most := 1
+	if m.git.pull(number).Merged {
+		most = 2
+	}
+	if n := len(m.git.commentsOf(number, "cairn")); n > most && len(m.git.writers[commentsOf(number)]) < 2 {
+		m.violates("pull request %d has %d comments", number, n)
 	}
 }
 

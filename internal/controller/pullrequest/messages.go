@@ -24,7 +24,7 @@ const (
 	maxStackStatuses = 20
 )
 
-// content is what a message to the Git provider has: the comment, a status of a commit, or a reaction to a comment.
+// content is what a message to the Git provider has: a comment, a status of a commit, or a reaction to a comment.
 type content struct {
 	comment  *comment.PullRequest
 	commit   string
@@ -35,8 +35,9 @@ type content struct {
 // message is a message to the Git provider.
 type message = outbox.Message[content]
 
-// Keys of messages. Those of statuses begin with statusPrefix.
-const commentKey, statusPrefix = "comment", "status "
+// Keys of messages. Those of statuses of the head begin with statusPrefix. applyKey is that of the status of the merge
+// commit, and resultKey of the comment with the result of the apply.
+const commentKey, statusPrefix, applyKey, resultKey = "comment", "status ", "apply", "result"
 
 // messages returns what the Git provider should have of a pull request with the next status, the statuses before the
 // comment. It records in the status which commit has the statuses.
@@ -58,19 +59,69 @@ func (w Snapshot) messages(next *v1alpha1.PullRequestStatus) (all []message) {
 			Receiver: w.receiver(), Content: content{commit: commit, status: &s},
 		})
 	}
-	if ended || next.Phase == v1alpha1.PullRequestMerging { // the comment shows the plans before until there are others
+	if next.Phase == v1alpha1.PullRequestMerging { // the comment shows the plans before until there are others
 		return all
 	}
 	report := w.reportOf(next)
-	facts, _ := json.Marshal(report) // it has nothing that JSON cannot represent
-	m := message{
-		Key: commentKey, Digest: inputs.Digest(facts), Receiver: w.receiver(), Content: content{comment: &report},
+	if ended {
+		return append(all, w.resultMessages(next, report)...)
 	}
+	m := w.commentMessage(commentKey, report)
 	ready := apimeta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	if ready.Reason == v1alpha1.ReasonPullRequestPlanning {
 		m.NotBefore = w.CommentedAt.Add(commentInterval)
 	}
 	return append(all, m)
+}
+
+// commentMessage returns the message with a comment.
+func (w Snapshot) commentMessage(key string, report comment.PullRequest) message {
+	facts, _ := json.Marshal(report) // it has nothing that JSON cannot represent
+	return message{Key: key, Digest: inputs.Digest(facts), Receiver: w.receiver(), Content: content{comment: &report}}
+}
+
+// resultMessages returns what the Git provider should have of a merge: the status of the merge commit, the comment, and
+// another one once there is a result, since an edit notifies no user.
+func (w Snapshot) resultMessages(next *v1alpha1.PullRequestStatus, report comment.PullRequest) []message {
+	if report.After == nil {
+		return nil
+	}
+	delivered := &next.Delivered
+	if delivered.Apply == nil {
+		context := comment.ApplyContext(w.Settings.StatusContext)
+		delivered.Apply = &v1alpha1.PullRequestCommitStatus{Context: context}
+	}
+	s := comment.ApplyStatus(report, delivered.Apply.Context)
+	all := []message{{
+		Key: applyKey, Digest: digestOfStatus(s), Pending: s.State == comment.Pending, Receiver: w.receiver(),
+		Content: content{commit: report.After.Commit, status: &s},
+	}, w.commentMessage(commentKey, report)}
+	if hasResult(next) {
+		all = append(all, w.commentMessage(resultKey, comment.Result(report)))
+	}
+	if next.Phase == v1alpha1.PullRequestApplied {
+		return all
+	}
+	for i := range all[1:] {
+		if m := &all[i+1]; m.Key == commentKey || delivered.Result != nil { // the first result is due at once
+			m.NotBefore = w.CommentedAt.Add(commentInterval)
+		}
+	}
+	return all
+}
+
+// hasResult reports whether users are notified of what the Stacks did with a merge: once the first one failed, or all
+// have ended and something was applied. It stays, so that a comment that may have been written is corrected.
+func hasResult(s *v1alpha1.PullRequestStatus) bool {
+	switch {
+	case s.Delivered.Result != nil, s.Phase == v1alpha1.PullRequestApplyFailed:
+		return true
+	case s.Phase != v1alpha1.PullRequestApplied:
+		return false
+	}
+	return slices.ContainsFunc(s.Apply.Stacks, func(stack v1alpha1.PullRequestStackApply) bool {
+		return stack.Phase == v1alpha1.StackApplyApplied && stack.Reason != v1alpha1.ReasonNoChanges
+	})
 }
 
 // receiver is the name of the Git provider for a pull request. A change of the pull request or of the Repository is a
@@ -156,6 +207,12 @@ func ledgerOf(delivered v1alpha1.PullRequestDelivered) []outbox.Record {
 	for _, s := range delivered.Statuses {
 		ledger = append(ledger, outbox.Record{Key: statusPrefix + s.Context, Digest: s.Digest, Pending: s.Pending})
 	}
+	if s := delivered.Apply; s != nil {
+		ledger = append(ledger, outbox.Record{Key: applyKey, Digest: s.Digest, Pending: s.Pending})
+	}
+	if c := delivered.Result; c != nil {
+		ledger = append(ledger, outbox.Record{Key: resultKey, Digest: c.Digest, Reference: strconv.FormatInt(c.ID, 10)})
+	}
 	return ledger
 }
 
@@ -168,8 +225,13 @@ func setLedger(delivered *v1alpha1.PullRequestDelivered, ledger []outbox.Record)
 				Context: context, Pending: r.Pending, Digest: r.Digest,
 			})
 		}
-		if r.Key == commentKey {
+		switch r.Key {
+		case commentKey:
 			delivered.Comment, delivered.CommentDigest = commentID(r.Reference), r.Digest
+		case resultKey:
+			delivered.Result = &v1alpha1.PullRequestComment{ID: commentID(r.Reference), Digest: r.Digest}
+		case applyKey:
+			delivered.Apply.Pending, delivered.Apply.Digest = r.Pending, r.Digest
 		}
 	}
 }
@@ -213,5 +275,25 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		}
 		report.Stacks = append(report.Stacks, stack)
 	}
+	report.After = w.afterOf(s, web)
 	return report
+}
+
+// afterOf returns what is reported about the merge; nil for nothing.
+func (w Snapshot) afterOf(s *v1alpha1.PullRequestStatus, web string) *comment.After {
+	commit := w.PullRequest.Spec.MergeCommit
+	if s.Apply == nil || commit == "" || !s.Phase.Ended() {
+		return nil
+	}
+	after := &comment.After{
+		Commit: commit, More: int(s.Apply.MoreStacks), Expired: s.EndedAt != nil && !w.Now.Before(s.EndedAt.Add(kept)),
+	}
+	for _, one := range s.Apply.Stacks {
+		applied := comment.Applied{PullRequestStackApply: one}
+		if one.Run != "" && web != "" {
+			applied.URL = web + "/runs/" + one.Namespace + "/" + one.Run
+		}
+		after.Stacks = append(after.Stacks, applied)
+	}
+	return after
 }

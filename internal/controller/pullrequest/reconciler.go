@@ -275,7 +275,7 @@ func (r *Reconciler) acknowledge(
 	done.Status = status
 	err := r.report(ctx, persisted, done)
 	if apierrors.IsConflict(err) {
-		return cmp.Or(r.Client.Status().Patch(ctx, done, resend), err)
+		return cmp.Or(r.Client.Status().Patch(ctx, done, resendAll(persisted)), err)
 	}
 	return client.IgnoreNotFound(err)
 }

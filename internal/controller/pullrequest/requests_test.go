@@ -77,3 +77,57 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 		}
 	}
 }
+
+// Requests that lifeSeeds merges of a pull request may cost, as above. The Runs of its two or three Stacks wait
+// for approvals, fail and are repeated.
+const writesOfMerges, changesOfMerges, requestsOfMerges = 813, 626, 990
+
+// A merge costs the status of its commit and an edit of the comment for each change, and one comment. Once all Stacks have
+// ended, their later changes cost nothing.
+func TestRequestsAfterTheMerge(t *testing.T) {
+	var writes, changes, requests int
+	for seed := range uint64(lifeSeeds) {
+		h := newHistory(2 * seed) // one process
+		h.quiet = true
+		p := &pullModel{
+			Number: 1, Title: "Change", State: "open", User: userModel{"alice"}, Updated: h.now.Truncate(time.Second),
+			Head: refModel{Ref: "change", Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		}
+		for again := true; again; again = len(h.git.affected(p)) < 2 || h.git.conflicts(p) {
+			p.Head.SHA = h.git.commit()
+		}
+		h.git.pulls = []*pullModel{p}
+		h.git.fetch()
+		pass := func() {
+			for range 40 {
+				h.settle()
+				h.now = h.now.Add(30 * time.Second)
+			}
+		}
+		pass()
+		idle := h.git.requests
+		pass()
+		idle = h.git.requests - idle // of lists
+		before := [3]int{h.api.writes - h.git.merges.writes, h.git.changes, h.git.requests}
+		h.git.merge(p)
+		pass()
+		h.check()
+		changed := h.git.changes - before[1]
+		writes += h.api.writes - h.git.merges.writes - before[0] - changed
+		changes, requests = changes+changed, requests+h.git.requests-before[2]-idle
+
+		before = [3]int{h.api.writes - h.git.merges.writes, h.git.changes, h.git.requests}
+		h.git.push("another change", stackNames)
+		pass()
+		if n := h.api.writes - h.git.merges.writes - before[0]; n != 0 || h.git.changes != before[1] || h.git.requests-before[2] > idle {
+			t.Fatalf("seed %d: %d writes, %d changes and %d requests after the end", 2*seed, n, h.git.changes-before[1], h.git.requests-before[2]-idle)
+		}
+		if h.problem != "" {
+			t.Fatalf("seed %d: %s", 2*seed, h.problem)
+		}
+	}
+	t.Logf("%d writes, %d changes and %d requests", writes, changes, requests)
+	if writes > writesOfMerges || changes > changesOfMerges || requests > requestsOfMerges {
+		t.Errorf("%d writes, %d changes and %d requests", writes, changes, requests)
+	}
+}

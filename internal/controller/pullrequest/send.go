@@ -37,11 +37,11 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider) outbo
 			err = provider.SetStatus(ctx, c.commit, pulls.Status{
 				Context: s.Context, State: stateOf(s.State), Description: s.Description, URL: s.URL,
 			})
-			if pull.Status.Phase.Ended() && rejects(err) {
-				err = nil
-			}
 		default:
 			response.Reference, err = r.sendComment(ctx, pull, provider, *c.comment, known.Reference)
+		}
+		if pull.Status.Phase.Ended() && rejects(err) { // nothing that follows changes that
+			err = nil
 		}
 		response.RetryAfter = retryAfter(err)
 		return response, err
@@ -53,7 +53,7 @@ func (r *Reconciler) sendComment(
 	ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest, known string,
 ) (id string, err error) {
 	report.Stacks = slices.Clone(report.Stacks)
-	for i, s := range pull.Status.Stacks {
+	for i, s := range pull.Status.Stacks[:len(report.Stacks)] { // the comment with the result has none
 		if report.Stacks[i].Text, err = r.planText(ctx, s); err != nil {
 			return "", err
 		}

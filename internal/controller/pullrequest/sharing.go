@@ -3,6 +3,7 @@ package pullrequest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -72,7 +73,20 @@ func (l lookups) sharing(ctx context.Context, o client.Object) (requests []recon
 // resend is a patch after which everything is sent to the Git provider again.
 var resend = client.RawPatch(types.MergePatchType, []byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
 
-// resends passes the updates by this patch.
+// resendAll is resend for a pull request that may be merged.
+func resendAll(pull *v1alpha1.PullRequest) client.Patch {
+	delivered := map[string]any{"commentDigest": nil, "head": nil}
+	if pull.Status.Delivered.Apply != nil {
+		delivered["apply"] = map[string]any{"digest": ""}
+	}
+	if pull.Status.Delivered.Result != nil {
+		delivered["result"] = map[string]any{"digest": nil}
+	}
+	data, _ := json.Marshal(map[string]any{"status": map[string]any{"delivered": delivered}}) // strings always can be
+	return client.RawPatch(types.MergePatchType, data)
+}
+
+// resends passes the updates by these patches.
 func resends() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

@@ -363,13 +363,16 @@ export interface components {
                     failure?: string;
                     /** @description Head is the commit that has the statuses. */
                     head?: string;
-                    /**
-                     * Format: int64
-                     * @description Result is the ID of the comment with the result of the apply. 0 before there is one.
-                     */
-                    result?: number;
-                    /** @description ResultDigest is the digest of what it reports. */
-                    resultDigest?: string;
+                    /** @description Result is the comment with the result of the apply. Unset before there is one. */
+                    result?: {
+                        /** @description Digest of what it reports. Unset before it is written. */
+                        digest?: string;
+                        /**
+                         * Format: int64
+                         * @description ID of the comment. Unset before it is written.
+                         */
+                        id?: number;
+                    };
                     /** @description Shared is the digest of the statuses of other pull requests with the same head. Unset if there are none. */
                     shared?: string;
                     /** @description Statuses of the head, by context. */
