@@ -357,7 +357,7 @@ type PullRequestStackApply struct {
 	// Reason is the reason that the Run or the Stack reports. Example: AwaitingApproval.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message explains the reason, at most 500 bytes.
+	// Message explains the reason, at most 300 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known.

@@ -14,7 +14,7 @@ import (
 type Merged struct {
 	// Commit was merged. Base is the commit that the branch is at.
 	Commit, Base string
-	// InBase reports whether the branch has the commit. Known is false if that cannot be told from what is fetched.
+	// InBase reports whether the branch has the commit. Known is false if what is fetched does not show it.
 	InBase, Known bool
 
 	repository *v1alpha1.Repository

@@ -18,7 +18,7 @@ const (
 	// maxApplies is the maximum number of Stacks whose apply is reported.
 	maxApplies = 500
 	// maxApplyMessage is the maximum length of the message of each, in bytes.
-	maxApplyMessage = 500
+	maxApplyMessage = 300
 )
 
 // readWithin is the time that the reconcile of a Stack may take after its Repository was fetched. Until then, an error

@@ -1,7 +1,9 @@
 package pullrequest
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -252,5 +255,106 @@ func TestMergeCommitIsACommit(t *testing.T) {
 		if got := mergeCommit(pulls.PullRequest{MergeCommit: commit}); got != want {
 			t.Errorf("%q: %q", commit, got)
 		}
+	}
+}
+
+// plannedHistory is a history without faults in which a pull request with two Stacks or more is planned.
+func plannedHistory(seed uint64) (*history, *pullModel) {
+	h := newHistory(2 * seed) // one process
+	h.quiet = true
+	p := &pullModel{
+		Number: 1, Title: "Change", State: "open", User: userModel{"alice"}, Updated: h.now.Truncate(time.Second),
+		Head: refModel{Ref: "change", Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+	}
+	for again := true; again; again = len(h.git.affected(p)) < 2 || h.git.conflicts(p) {
+		p.Head.SHA = h.git.commit()
+	}
+	h.git.pulls = []*pullModel{p}
+	h.git.fetch()
+	h.pass(40)
+	return h, p
+}
+
+// pass settles a number of times, each half a minute after the last one.
+func (h *history) pass(times int) {
+	for range times {
+		h.settle()
+		h.now = h.now.Add(30 * time.Second)
+	}
+}
+
+// What the Git provider did not accept for an hour is sent later, and once.
+func TestAMergeIsReportedOnceTheGitProviderResponds(t *testing.T) {
+	for seed := range uint64(20) {
+		h, p := plannedHistory(seed)
+		h.git.rejectStatus = http.StatusServiceUnavailable
+		h.git.merge(p)
+		h.pass(120)
+		if s := h.git.statuses[p.Merge]; s != nil || len(h.git.commentsOf(1, "cairn")) != 1 {
+			t.Fatalf("while it does not respond: %v", s)
+		}
+		changes := h.git.changes
+		h.git.rejectStatus = 0
+		h.pass(40)
+		if h.check(); h.problem != "" {
+			t.Fatalf("seed %d: %s", 2*seed, h.problem)
+		}
+		if n := h.git.changes - changes; n != 3 || len(h.git.commentsOf(1, "cairn")) != 2 {
+			t.Errorf("seed %d: %d changes, %d comments", 2*seed, n, len(h.git.commentsOf(1, "cairn")))
+		}
+	}
+}
+
+// That a Stack is deleted is final, so a cache that lacks it is not believed. The Run in progress counts, else the last one.
+func TestFactsAfterTheMerge(t *testing.T) {
+	h := newHistory(2)
+	h.quiet = true
+	w := mergedPull()
+	w.PullRequest.Spec.MergeCommit = h.git.base
+	cached := &kube{history: h, cache: map[key]client.Object{}}
+	r := &Reconciler{Client: cached, Live: &kube{history: h}, Merger: h.git}
+	h.api.remove(h.git.merges.stack("net"), nil) //nolint:errcheck // it exists
+	if err := r.gatherAfter(t.Context(), &w, w.Repository); err != nil {
+		t.Fatal(err)
+	}
+	if _, app := w.After.Stacks[Key{"web", "app"}]; !app || len(w.After.Stacks) != 1 || !w.After.InBase || !w.After.Known {
+		t.Errorf("%+v", w.After)
+	}
+	stack := h.git.merges.stack("app")
+	old, current := &v1alpha1.Run{}, &v1alpha1.Run{}
+	old.Namespace, old.Name, old.Spec.Revision = "web", "app-1", "main@sha1:"+headOne
+	current.Namespace, current.Name, current.Spec.Revision = "web", "app-2", "main@sha1:"+h.git.base
+	cached.cache[keyOf(old)], cached.cache[keyOf(current)] = old, current
+	merged, _ := h.git.Merged(t.Context(), nil, "main", h.git.base)
+	for name, want := range map[string]string{"": "app-1", "app-2": "app-2", "app-3": ""} {
+		stack.Status.CurrentRun, stack.Status.LastRun = name, "app-1"
+		s, err := r.afterStack(t.Context(), merged, stack)
+		got := ""
+		if s.Run != nil {
+			got = s.Run.Name
+		}
+		if err != nil || got != want || s.Merged["main@sha1:"+headOne] || !s.Merged[stack.Status.Revision] {
+			t.Errorf("current Run %q: %q, %+v, %v", name, got, s.Merged, err)
+		}
+	}
+}
+
+// Without credentials of the Git provider, nothing is sent, and the PullRequest is still deleted.
+func TestAMergedPullRequestIsDeletedWithoutCredentials(t *testing.T) {
+	h, p := plannedHistory(0)
+	h.git.merge(p)
+	h.settle()
+	for _, process := range h.processes {
+		process.reconciler.Provider = func(context.Context, *v1alpha1.Repository) (Provider, error) {
+			return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsNotFound, "no Secret"}
+		}
+		process.discovery.Provider = process.reconciler.Provider
+	}
+	h.git.push("another change", stackNames)
+	h.pass(10)
+	h.now = h.now.Add(kept)
+	h.pass(10)
+	if left := h.api.objects[key{"PullRequest", "web", "infra-1"}]; left != nil {
+		t.Errorf("%+v", left)
 	}
 }

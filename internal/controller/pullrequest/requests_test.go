@@ -87,30 +87,13 @@ const writesOfMerges, changesOfMerges, requestsOfMerges = 813, 626, 990
 func TestRequestsAfterTheMerge(t *testing.T) {
 	var writes, changes, requests int
 	for seed := range uint64(lifeSeeds) {
-		h := newHistory(2 * seed) // one process
-		h.quiet = true
-		p := &pullModel{
-			Number: 1, Title: "Change", State: "open", User: userModel{"alice"}, Updated: h.now.Truncate(time.Second),
-			Head: refModel{Ref: "change", Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
-		}
-		for again := true; again; again = len(h.git.affected(p)) < 2 || h.git.conflicts(p) {
-			p.Head.SHA = h.git.commit()
-		}
-		h.git.pulls = []*pullModel{p}
-		h.git.fetch()
-		pass := func() {
-			for range 40 {
-				h.settle()
-				h.now = h.now.Add(30 * time.Second)
-			}
-		}
-		pass()
+		h, p := plannedHistory(seed)
 		idle := h.git.requests
-		pass()
+		h.pass(40)
 		idle = h.git.requests - idle // of lists
 		before := [3]int{h.api.writes - h.git.merges.writes, h.git.changes, h.git.requests}
 		h.git.merge(p)
-		pass()
+		h.pass(40)
 		h.check()
 		changed := h.git.changes - before[1]
 		writes += h.api.writes - h.git.merges.writes - before[0] - changed
@@ -118,7 +101,7 @@ func TestRequestsAfterTheMerge(t *testing.T) {
 
 		before = [3]int{h.api.writes - h.git.merges.writes, h.git.changes, h.git.requests}
 		h.git.push("another change", stackNames)
-		pass()
+		h.pass(40)
 		if n := h.api.writes - h.git.merges.writes - before[0]; n != 0 || h.git.changes != before[1] || h.git.requests-before[2] > idle {
 			t.Fatalf("seed %d: %d writes, %d changes and %d requests after the end", 2*seed, n, h.git.changes-before[1], h.git.requests-before[2]-idle)
 		}

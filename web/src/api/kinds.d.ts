@@ -99,7 +99,7 @@ export interface components {
                     moreStacks?: number;
                     /** @description Stacks are those that the pull request affected when it was merged, by namespace and name. At most 500. */
                     stacks?: {
-                        /** @description Message explains the reason, at most 500 bytes. */
+                        /** @description Message explains the reason, at most 300 bytes. */
                         message?: string;
                         /** @description Name of the Stack. */
                         name: string;
