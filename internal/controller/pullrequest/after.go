@@ -62,7 +62,7 @@ func affectedStacks(s *v1alpha1.PullRequestStatus) *v1alpha1.PullRequestApply {
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	apply := &v1alpha1.PullRequestApply{MoreStacks: int32(max(0, len(keys)-maxApplies))} //nolint:gosec // at most 1,400
+	apply := &v1alpha1.PullRequestApply{MoreStacks: int32(max(0, len(keys)-maxApplies))}
 	for _, key := range keys[:min(len(keys), maxApplies)] {
 		apply.Stacks = append(apply.Stacks, v1alpha1.PullRequestStackApply{
 			Namespace: key.Namespace, Name: key.Name, Phase: v1alpha1.StackApplyPending,
@@ -108,9 +108,8 @@ func (a After) next(known *v1alpha1.PullRequestApply, now time.Time) *v1alpha1.P
 
 // readAgainAfter returns when an error that a Stack reports counts as one of the merge; 0 if no Stack may have one.
 func (w Snapshot) readAgainAfter(apply *v1alpha1.PullRequestApply) time.Duration {
-	if apply == nil || apply.FetchedAt == nil || !slices.ContainsFunc(apply.Stacks, func(s v1alpha1.PullRequestStackApply) bool {
-		return s.Phase == v1alpha1.StackApplyPending
-	}) {
+	isPending := func(s v1alpha1.PullRequestStackApply) bool { return s.Phase == v1alpha1.StackApplyPending }
+	if apply == nil || apply.FetchedAt == nil || !slices.ContainsFunc(apply.Stacks, isPending) {
 		return 0
 	}
 	return max(0, readWithin-w.Now.Sub(apply.FetchedAt.Time))

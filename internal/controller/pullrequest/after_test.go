@@ -16,6 +16,27 @@ const (
 	withRevision = "main@sha1:0000000000000000000000000000000000000002"
 )
 
+// Short names for tables.
+type (
+	facts  []func(*AfterStack)
+	phases []v1alpha1.StackApplyPhase
+)
+
+const (
+	isPending          = v1alpha1.StackApplyPending
+	isApplying         = v1alpha1.StackApplyApplying
+	isAwaitingApproval = v1alpha1.StackApplyAwaitingApproval
+	isWaiting          = v1alpha1.StackApplyWaiting
+	isApplied          = v1alpha1.StackApplyApplied
+	isFailed           = v1alpha1.StackApplyFailed
+	isStopped          = v1alpha1.StackApplyStopped
+	isSuperseded       = v1alpha1.StackApplySuperseded
+	isDeleted          = v1alpha1.StackApplyDeleted
+
+	opApply = v1alpha1.OperationApply
+	opPlan  = v1alpha1.OperationPlan
+)
+
 // afterMerge is the Stack web/net, which has read the merge and not applied it.
 func afterMerge(changes ...func(*AfterStack)) AfterStack {
 	s := AfterStack{
@@ -24,14 +45,14 @@ func afterMerge(changes ...func(*AfterStack)) AfterStack {
 			Status: v1alpha1.StackStatus{
 				Revision: withRevision, InputsDigest: "sha256:new", AppliedInputsDigest: "sha256:old",
 				History: []v1alpha1.PastRun{{
-					Name: "net-1", Operation: v1alpha1.OperationApply, Applied: true,
+					Name: "net-1", Operation: opApply, Applied: true,
 					Details: &v1alpha1.PastDetails{Revision: oldRevision, InputsDigest: "sha256:old", Plan: &v1alpha1.Plan{Changes: true, Add: 7}},
 				}},
 			},
 		},
 		Merged: map[string]bool{withRevision: true},
 	}
-	ready(v1alpha1.ReasonRunning)(&s)
+	ready("Running")(&s)
 	for _, change := range changes {
 		change(&s)
 	}
@@ -59,7 +80,7 @@ func run(revision string, phase v1alpha1.RunPhase, reason string) func(*AfterSta
 	return func(s *AfterStack) {
 		s.Run = &v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net-2"},
-			Spec:       v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Revision: revision, InputsDigest: "sha256:of-the-run"},
+			Spec:       v1alpha1.RunSpec{Operation: opApply, Revision: revision, InputsDigest: "sha256:of-the-run"},
 			Status: v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{
 				{Type: v1alpha1.ConditionSucceeded, Reason: reason, Message: "why " + reason},
 			}},
@@ -87,90 +108,90 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 	read := func(s *AfterStack) { s.Read = true }
 	long := -time.Hour // ago
 	for name, tt := range map[string]struct {
-		changes []func(*AfterStack)
+		changes facts
 		// fetched is when the merge was fetched, before now.
 		fetched time.Duration
 		want    v1alpha1.StackApplyPhase
 		// row has the Run, the reason and the changed resources.
 		row string
 	}{
-		"a Run applied the merge": {[]func(*AfterStack){applied, past(withRevision, v1alpha1.OperationApply, true)}, 0,
-			v1alpha1.StackApplyApplied, "net-2 Applied 2"},
-		"a Run applied the merge, and another change waits": {[]func(*AfterStack){
-			past(withRevision, v1alpha1.OperationApply, true), run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval),
-		}, 0, v1alpha1.StackApplyApplied, "net-2 Applied 2"},
-		"a Run found no changes": {[]func(*AfterStack){applied, past(withRevision, v1alpha1.OperationApply, false)}, 0,
-			v1alpha1.StackApplyApplied, "net-2 NoChanges 0"},
-		"a Run that only planned the merge": {[]func(*AfterStack){past(withRevision, v1alpha1.OperationPlan, false), ready(v1alpha1.ReasonChangesPending)}, 0,
-			v1alpha1.StackApplyWaiting, " ChangesPending"},
-		"a Run applied what was before the merge": {[]func(*AfterStack){past(oldRevision, v1alpha1.OperationApply, true)}, 0,
-			v1alpha1.StackApplyApplying, ""},
-		"a Run has a plan with changes, and applied nothing": {[]func(*AfterStack){past(withRevision, v1alpha1.OperationApply, false), func(s *AfterStack) {
+		"a Run applied the merge": {facts{applied, past(withRevision, opApply, true)}, 0,
+			isApplied, "net-2 Applied 2"},
+		"a Run applied the merge, and another change waits": {facts{
+			past(withRevision, opApply, true), run(withRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval"),
+		}, 0, isApplied, "net-2 Applied 2"},
+		"a Run found no changes": {facts{applied, past(withRevision, opApply, false)}, 0,
+			isApplied, "net-2 NoChanges 0"},
+		"a Run that only planned the merge": {facts{past(withRevision, opPlan, false), ready("ChangesPending")}, 0,
+			isWaiting, " ChangesPending"},
+		"a Run applied what was before the merge": {facts{past(oldRevision, opApply, true)}, 0,
+			isApplying, ""},
+		"a Run has a plan with changes, and applied nothing": {facts{past(withRevision, opApply, false), func(s *AfterStack) {
 			s.Stack.Status.History[1].Details.Plan.Changes = true
-		}}, 0, v1alpha1.StackApplyApplying, ""},
-		"the digest of the merge is applied": {[]func(*AfterStack){applied}, 0, v1alpha1.StackApplyApplied, " Applied"},
-		"the Stack has another digest, and the revision of before the merge": {[]func(*AfterStack){applied, func(s *AfterStack) {
+		}}, 0, isApplying, ""},
+		"the digest of the merge is applied": {facts{applied}, 0, isApplied, " Applied"},
+		"the Stack has another digest, and the revision of before the merge": {facts{applied, func(s *AfterStack) {
 			s.Stack.Status.Revision = oldRevision
-		}}, long, v1alpha1.StackApplyPending, ""},
-		"the merge changes nothing for the Stack": {[]func(*AfterStack){unread(v1alpha1.ReasonApplied), applied, same}, 0,
-			v1alpha1.StackApplyApplied, " NoChanges"},
-		"the merge changes nothing for the Stack, whose code is not applied": {[]func(*AfterStack){
-			unread(v1alpha1.ReasonRunFailed), func(s *AfterStack) { s.Stack.Status.AppliedInputsDigest = "" }, same,
-		}, 0, v1alpha1.StackApplyFailed, " RunFailed"},
-		"nothing was ever applied": {[]func(*AfterStack){func(s *AfterStack) {
+		}}, long, isPending, ""},
+		"the merge changes nothing for the Stack": {facts{unread("Applied"), applied, same}, 0,
+			isApplied, " NoChanges"},
+		"the merge changes nothing for the Stack, whose code is not applied": {facts{
+			unread("RunFailed"), func(s *AfterStack) { s.Stack.Status.AppliedInputsDigest = "" }, same,
+		}, 0, isFailed, " RunFailed"},
+		"nothing was ever applied": {facts{func(s *AfterStack) {
 			s.Stack.Status.InputsDigest, s.Stack.Status.AppliedInputsDigest = "", ""
-		}}, 0, v1alpha1.StackApplyApplying, ""},
+		}}, 0, isApplying, ""},
 
-		"a Run is queued":  {[]func(*AfterStack){run(withRevision, "", v1alpha1.ReasonQueued)}, 0, v1alpha1.StackApplyApplying, "net-2 "},
-		"a Run plans":      {[]func(*AfterStack){run(withRevision, v1alpha1.PhasePlanning, "Planning")}, 0, v1alpha1.StackApplyApplying, "net-2 "},
-		"a Run is retried": {[]func(*AfterStack){run(withRevision, v1alpha1.PhasePlanning, v1alpha1.ReasonRetrying)}, 0, v1alpha1.StackApplyApplying, "net-2 "},
-		"a Run waits for an approval": {[]func(*AfterStack){run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)}, 0,
-			v1alpha1.StackApplyAwaitingApproval, "net-2 AwaitingApproval"},
-		"a Run waits for a window": {[]func(*AfterStack){run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonWindowClosed)}, 0,
-			v1alpha1.StackApplyWaiting, "net-2 WindowClosed"},
-		"a Run waits for a Secret": {[]func(*AfterStack){run(withRevision, v1alpha1.PhasePlanning, v1alpha1.ReasonInputsNotFound)}, 0,
-			v1alpha1.StackApplyWaiting, "net-2 InputsNotFound"},
-		"a Run of the Stack that is suspended": {[]func(*AfterStack){run(withRevision, "", v1alpha1.ReasonSuspended)}, 0,
-			v1alpha1.StackApplyWaiting, "net-2 Suspended"},
-		"a Run failed":       {[]func(*AfterStack){run(withRevision, v1alpha1.PhaseFailed, "EngineError")}, 0, v1alpha1.StackApplyFailed, "net-2 EngineError"},
-		"a Run was rejected": {[]func(*AfterStack){run(withRevision, v1alpha1.PhaseCanceled, v1alpha1.ReasonRejected)}, 0, v1alpha1.StackApplyFailed, "net-2 Rejected"},
-		"a Run was superseded, and the next one is not created": {[]func(*AfterStack){run(withRevision, v1alpha1.PhaseSuperseded, v1alpha1.ReasonSuperseded)}, 0,
-			v1alpha1.StackApplyApplying, "net-2 "},
-		"a Run of before the merge failed": {[]func(*AfterStack){unread(v1alpha1.ReasonRunFailed), run(oldRevision, v1alpha1.PhaseFailed, "EngineError")}, long,
-			v1alpha1.StackApplyPending, ""},
-		"a Run of before the merge waits": {[]func(*AfterStack){run(oldRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)}, 0,
-			v1alpha1.StackApplyApplying, ""},
-		"a Run of the same code waits": {[]func(*AfterStack){unread(v1alpha1.ReasonAwaitingApproval), same, func(s *AfterStack) {
-			run(oldRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)(s)
+		"a Run is queued":  {facts{run(withRevision, "", "Queued")}, 0, isApplying, "net-2 "},
+		"a Run plans":      {facts{run(withRevision, v1alpha1.PhasePlanning, "Planning")}, 0, isApplying, "net-2 "},
+		"a Run is retried": {facts{run(withRevision, v1alpha1.PhasePlanning, "Retrying")}, 0, isApplying, "net-2 "},
+		"a Run waits for an approval": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")}, 0,
+			isAwaitingApproval, "net-2 AwaitingApproval"},
+		"a Run waits for a window": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "WindowClosed")}, 0,
+			isWaiting, "net-2 WindowClosed"},
+		"a Run waits for a Secret": {facts{run(withRevision, v1alpha1.PhasePlanning, "InputsNotFound")}, 0,
+			isWaiting, "net-2 InputsNotFound"},
+		"a Run of the Stack that is suspended": {facts{run(withRevision, "", "Suspended")}, 0,
+			isWaiting, "net-2 Suspended"},
+		"a Run failed":       {facts{run(withRevision, v1alpha1.PhaseFailed, "EngineError")}, 0, isFailed, "net-2 EngineError"},
+		"a Run was rejected": {facts{run(withRevision, v1alpha1.PhaseCanceled, "Rejected")}, 0, isFailed, "net-2 Rejected"},
+		"a Run was superseded, and the next one is not created": {facts{run(withRevision, v1alpha1.PhaseSuperseded, "Superseded")}, 0,
+			isApplying, "net-2 "},
+		"a Run of before the merge failed": {facts{unread("RunFailed"), run(oldRevision, v1alpha1.PhaseFailed, "EngineError")}, long,
+			isPending, ""},
+		"a Run of before the merge waits": {facts{run(oldRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")}, 0,
+			isApplying, ""},
+		"a Run of the same code waits": {facts{unread("AwaitingApproval"), same, func(s *AfterStack) {
+			run(oldRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")(s)
 			s.Stack.Status.AppliedInputsDigest, s.Run.Spec.InputsDigest = "", s.Stack.Status.InputsDigest
-		}}, 0, v1alpha1.StackApplyAwaitingApproval, "net-2 AwaitingApproval"},
-		"a plan that a user requested failed": {[]func(*AfterStack){func(s *AfterStack) {
+		}}, 0, isAwaitingApproval, "net-2 AwaitingApproval"},
+		"a plan that a user requested failed": {facts{func(s *AfterStack) {
 			run(withRevision, v1alpha1.PhaseFailed, "EngineError")(s)
-			s.Run.Spec.Operation = v1alpha1.OperationPlan
-		}}, 0, v1alpha1.StackApplyApplying, ""},
+			s.Run.Spec.Operation = opPlan
+		}}, 0, isApplying, ""},
 
-		"the last Run failed, and a user deleted it": {[]func(*AfterStack){ready(v1alpha1.ReasonRunFailed)}, 0, v1alpha1.StackApplyFailed, " RunFailed"},
-		"an error of the code":                       {[]func(*AfterStack){ready(v1alpha1.ReasonModuleNotFound)}, 0, v1alpha1.StackApplyStopped, " ModuleNotFound"},
-		"all is destroyed":                           {[]func(*AfterStack){ready(v1alpha1.ReasonDestroyed)}, 0, v1alpha1.StackApplyStopped, " Destroyed"},
-		"a dependency is not ready":                  {[]func(*AfterStack){ready(v1alpha1.ReasonDependencyNotReady)}, 0, v1alpha1.StackApplyWaiting, " DependencyNotReady"},
+		"the last Run failed, and a user deleted it": {facts{ready("RunFailed")}, 0, isFailed, " RunFailed"},
+		"an error of the code":                       {facts{ready("ModuleNotFound")}, 0, isStopped, " ModuleNotFound"},
+		"all is destroyed":                           {facts{ready("Destroyed")}, 0, isStopped, " Destroyed"},
+		"a dependency is not ready":                  {facts{ready("DependencyNotReady")}, 0, isWaiting, " DependencyNotReady"},
 
-		"not read yet": {[]func(*AfterStack){unread(v1alpha1.ReasonApplied)}, 0, v1alpha1.StackApplyPending, ""},
-		"an error that the merge may correct": {[]func(*AfterStack){unread(v1alpha1.ReasonPathNotFound), read}, 0,
-			v1alpha1.StackApplyPending, ""},
-		"an error of which it is not known whether it is of the merge": {[]func(*AfterStack){unread(v1alpha1.ReasonPathNotFound)}, long,
-			v1alpha1.StackApplyPending, ""},
-		"the directory is deleted": {[]func(*AfterStack){unread(v1alpha1.ReasonPathNotFound), read}, long,
-			v1alpha1.StackApplyStopped, " PathNotFound"},
-		"the Stack is suspended": {[]func(*AfterStack){unread(v1alpha1.ReasonSuspended), read}, long, v1alpha1.StackApplyWaiting, " Suspended"},
-		"the last Run of before the merge failed": {[]func(*AfterStack){unread(v1alpha1.ReasonRunFailed), read}, long,
-			v1alpha1.StackApplyPending, ""},
-		"drift of before the merge": {[]func(*AfterStack){unread(v1alpha1.ReasonDrifted), read}, long, v1alpha1.StackApplyPending, ""},
+		"not read yet": {facts{unread("Applied")}, 0, isPending, ""},
+		"an error that the merge may correct": {facts{unread("PathNotFound"), read}, 0,
+			isPending, ""},
+		"an error of which it is not known whether it is of the merge": {facts{unread("PathNotFound")}, long,
+			isPending, ""},
+		"the directory is deleted": {facts{unread("PathNotFound"), read}, long,
+			isStopped, " PathNotFound"},
+		"the Stack is suspended": {facts{unread("Suspended"), read}, long, isWaiting, " Suspended"},
+		"the last Run of before the merge failed": {facts{unread("RunFailed"), read}, long,
+			isPending, ""},
+		"drift of before the merge": {facts{unread("Drifted"), read}, long, isPending, ""},
 	} {
 		key := Key{"web", "net"}
 		after := After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: afterMerge(tt.changes...)}}
 		known := &v1alpha1.PullRequestApply{
 			FetchedAt: &metav1.Time{Time: noon.Add(tt.fetched)},
-			Stacks:    []v1alpha1.PullRequestStackApply{{Namespace: "web", Name: "net", Phase: v1alpha1.StackApplyPending}},
+			Stacks:    []v1alpha1.PullRequestStackApply{{Namespace: "web", Name: "net", Phase: isPending}},
 		}
 		got := after.next(known, noon).Stacks[0]
 		row := strings.TrimSpace(got.Run + " " + got.Reason)
@@ -180,7 +201,7 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		if want := strings.TrimSpace(tt.row); got.Phase != tt.want || row != want {
 			t.Errorf("%s: %s %q, want %s %q", name, got.Phase, row, tt.want, want)
 		}
-		if hasText := got.Message != ""; hasText != (got.Reason != "" && got.Phase != v1alpha1.StackApplyApplied) {
+		if hasText := got.Message != ""; hasText != (got.Reason != "" && got.Phase != isApplied) {
 			t.Errorf("%s: the message is %q", name, got.Message)
 		}
 	}
@@ -189,7 +210,7 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 // A merge that is not fetched, or not known, decides nothing. One that the base lost is superseded, unless it is applied.
 func TestTheBaseHasToHaveTheMerge(t *testing.T) {
 	key := Key{"web", "net"}
-	applied := afterMerge(past(withRevision, v1alpha1.OperationApply, true))
+	applied := afterMerge(past(withRevision, opApply, true))
 	fetched := &metav1.Time{Time: noon.Add(-time.Hour)}
 	for name, tt := range map[string]struct {
 		after   After
@@ -197,13 +218,13 @@ func TestTheBaseHasToHaveTheMerge(t *testing.T) {
 		before  v1alpha1.StackApplyPhase
 		want    v1alpha1.StackApplyPhase
 	}{
-		"not fetched":              {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, nil, v1alpha1.StackApplyPending, v1alpha1.StackApplyPending},
-		"not known":                {After{Stacks: map[Key]AfterStack{key: applied}}, fetched, v1alpha1.StackApplyFailed, v1alpha1.StackApplyFailed},
-		"lost":                     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, v1alpha1.StackApplyFailed, v1alpha1.StackApplySuperseded},
-		"lost after the apply":     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, v1alpha1.StackApplyApplied, v1alpha1.StackApplyApplied},
-		"again in the base":        {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, v1alpha1.StackApplySuperseded, v1alpha1.StackApplyApplied},
-		"the Stack is gone":        {After{Known: true}, fetched, v1alpha1.StackApplyFailed, v1alpha1.StackApplyDeleted},
-		"the Stack is there again": {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, v1alpha1.StackApplyDeleted, v1alpha1.StackApplyDeleted},
+		"not fetched":              {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, nil, isPending, isPending},
+		"not known":                {After{Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed, isFailed},
+		"lost":                     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed, isSuperseded},
+		"lost after the apply":     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isApplied, isApplied},
+		"again in the base":        {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isSuperseded, isApplied},
+		"the Stack is gone":        {After{Known: true}, fetched, isFailed, isDeleted},
+		"the Stack is there again": {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isDeleted, isDeleted},
 	} {
 		known := &v1alpha1.PullRequestApply{FetchedAt: tt.fetched, Stacks: []v1alpha1.PullRequestStackApply{
 			{Namespace: "web", Name: "net", Phase: tt.before},
@@ -231,7 +252,7 @@ func TestAffectedStacksAreThoseOfTheLastPlan(t *testing.T) {
 	}
 	got := affectedStacks(s)
 	if len(got.Stacks) != maxApplies || got.MoreStacks != 3 || got.Stacks[0].Name != "app" || got.Stacks[2].Name != "net" ||
-		got.Stacks[2].Phase != v1alpha1.StackApplyPending {
+		got.Stacks[2].Phase != isPending {
 		t.Errorf("%d Stacks and %d more: %+v", len(got.Stacks), got.MoreStacks, got.Stacks[:3])
 	}
 }
@@ -239,16 +260,16 @@ func TestAffectedStacksAreThoseOfTheLastPlan(t *testing.T) {
 // One Stack that failed lets the pull request fail at once. It is applied only if all Stacks are.
 func TestPhaseAfterTheMerge(t *testing.T) {
 	for name, tt := range map[string]struct {
-		phases []v1alpha1.StackApplyPhase
+		phases phases
 		want   v1alpha1.PullRequestPhase
 	}{
-		"all applied":     {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyApplied, v1alpha1.StackApplyDeleted}, v1alpha1.PullRequestApplied},
-		"one pending":     {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyApplied, v1alpha1.StackApplyPending}, v1alpha1.PullRequestApplying},
-		"one in progress": {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyApplied, v1alpha1.StackApplyApplying}, v1alpha1.PullRequestApplying},
-		"one waits":       {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyWaiting, v1alpha1.StackApplyAwaitingApproval}, v1alpha1.PullRequestApplying},
-		"one failed":      {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyFailed, v1alpha1.StackApplyPending}, v1alpha1.PullRequestApplyFailed},
-		"one stopped":     {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplyStopped, v1alpha1.StackApplyApplied}, v1alpha1.PullRequestApplyFailed},
-		"one superseded":  {[]v1alpha1.StackApplyPhase{v1alpha1.StackApplySuperseded, v1alpha1.StackApplyApplied}, v1alpha1.PullRequestApplyFailed},
+		"all applied":     {phases{isApplied, isDeleted}, v1alpha1.PullRequestApplied},
+		"one pending":     {phases{isApplied, isPending}, v1alpha1.PullRequestApplying},
+		"one in progress": {phases{isApplied, isApplying}, v1alpha1.PullRequestApplying},
+		"one waits":       {phases{isWaiting, isAwaitingApproval}, v1alpha1.PullRequestApplying},
+		"one failed":      {phases{isFailed, isPending}, v1alpha1.PullRequestApplyFailed},
+		"one stopped":     {phases{isStopped, isApplied}, v1alpha1.PullRequestApplyFailed},
+		"one superseded":  {phases{isSuperseded, isApplied}, v1alpha1.PullRequestApplyFailed},
 	} {
 		a := &v1alpha1.PullRequestApply{}
 		for _, phase := range tt.phases {

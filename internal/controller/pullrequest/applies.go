@@ -195,8 +195,8 @@ func (l lookups) waitingFor(ctx context.Context, o client.Object) (requests []re
 	return requests
 }
 
-// waitsForMore passes the updates after which a merged pull request waits for another Stack: that may have changed before
-// the index had the pull request.
+// waitsForMore passes the updates after which a merged pull request waits for another Stack: that may have changed
+// before the index had the pull request.
 func waitsForMore() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -204,7 +204,8 @@ func waitsForMore() predicate.Predicate {
 		GenericFunc: func(event.GenericEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before := IndexApplies(e.ObjectOld)
-			return slices.ContainsFunc(IndexApplies(e.ObjectNew), func(stack string) bool { return !slices.Contains(before, stack) })
+			isNew := func(stack string) bool { return !slices.Contains(before, stack) }
+			return slices.ContainsFunc(IndexApplies(e.ObjectNew), isNew)
 		},
 	}
 }

@@ -69,7 +69,7 @@ func TestStatusAfterTheMerge(t *testing.T) {
 	if d := Decide(w); d.Again != 0 {
 		t.Errorf("what is next is an event, not in %s", d.Again)
 	}
-	applied := afterMerge(past(withRevision, v1alpha1.OperationApply, true))
+	applied := afterMerge(past(withRevision, opApply, true))
 	w.after(applied, applied)
 	if s := next(&w); s.Phase != v1alpha1.PullRequestApplied || s.Conditions[0].Status != metav1.ConditionTrue || isReported(w.PullRequest) {
 		t.Errorf("applied: %s, %+v", s.Phase, s.Conditions)
@@ -86,7 +86,7 @@ func TestStatusAfterTheMerge(t *testing.T) {
 // The second comment is sent once: when the first Stack failed, or when all have ended and something was applied. What it
 // may have is corrected.
 func TestTheResultIsSentOnce(t *testing.T) {
-	applied, unchanged := afterMerge(past(withRevision, v1alpha1.OperationApply, true)), afterMerge(past(withRevision, v1alpha1.OperationApply, false))
+	applied, unchanged := afterMerge(past(withRevision, opApply, true)), afterMerge(past(withRevision, opApply, false))
 	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
 	failed := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError"))
 	type step struct {
@@ -117,7 +117,7 @@ func TestTheResultIsSentOnce(t *testing.T) {
 // notified then.
 func TestAResultThatMayExistIsCorrected(t *testing.T) {
 	w := mergedPull()
-	failed, unchanged := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError")), afterMerge(past(withRevision, v1alpha1.OperationApply, false))
+	failed, unchanged := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError")), afterMerge(past(withRevision, opApply, false))
 	w.after(failed, unchanged)
 	w.PullRequest.Status = Decide(w).Status // which is persisted before the messages are sent
 	w.after(unchanged, unchanged)
@@ -160,7 +160,7 @@ func TestStatusesOfAMergeEnd(t *testing.T) {
 // After a conflict, another process may have sent something else.
 func TestAllOfAMergeIsSentAgain(t *testing.T) {
 	w := mergedPull()
-	applied := afterMerge(past(withRevision, v1alpha1.OperationApply, true))
+	applied := afterMerge(past(withRevision, opApply, true))
 	w.after(applied, applied)
 	sent(&w)
 	h := newHistory(2)
@@ -208,8 +208,8 @@ func TestEventsAfterTheMerge(t *testing.T) {
 		}
 		return p
 	}
-	const applied, failed, pending = v1alpha1.StackApplyApplied, v1alpha1.StackApplyFailed, v1alpha1.StackApplyPending
-	if got := IndexApplies(waits(headOne, applied, failed, pending, v1alpha1.StackApplyDeleted)); !slices.Equal(got, []string{"web/s1", "web/s2"}) {
+	const applied, failed, pending = isApplied, isFailed, isPending
+	if got := IndexApplies(waits(headOne, applied, failed, pending, isDeleted)); !slices.Equal(got, []string{"web/s1", "web/s2"}) {
 		t.Errorf("it waits for %v", got)
 	}
 	if got := append(IndexApplies(waits("", failed)), IndexApplies(&v1alpha1.PullRequest{})...); len(got) > 0 {
@@ -313,7 +313,7 @@ func TestFactsAfterTheMerge(t *testing.T) {
 	w.PullRequest.Spec.MergeCommit = h.git.base
 	cached := &kube{history: h, cache: map[key]client.Object{}}
 	r := &Reconciler{Client: cached, Live: &kube{history: h}, Merger: h.git}
-	h.api.remove(h.git.merges.stack("net"), nil) //nolint:errcheck // it exists
+	h.api.remove(h.git.merges.stack("net"), nil)
 	if err := r.gatherAfter(t.Context(), &w, w.Repository); err != nil {
 		t.Fatal(err)
 	}

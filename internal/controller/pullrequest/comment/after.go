@@ -55,9 +55,9 @@ func resultOf(id ID) ID {
 
 // groups are the phases in the order of the table: what needs a user is first.
 var groups = []v1alpha1.StackApplyPhase{
-	v1alpha1.StackApplyFailed, v1alpha1.StackApplyStopped, v1alpha1.StackApplySuperseded, v1alpha1.StackApplyAwaitingApproval,
-	v1alpha1.StackApplyWaiting, v1alpha1.StackApplyPending, v1alpha1.StackApplyApplying, v1alpha1.StackApplyApplied,
-	v1alpha1.StackApplyDeleted,
+	v1alpha1.StackApplyFailed, v1alpha1.StackApplyStopped, v1alpha1.StackApplySuperseded,
+	v1alpha1.StackApplyAwaitingApproval, v1alpha1.StackApplyWaiting,
+	v1alpha1.StackApplyPending, v1alpha1.StackApplyApplying, v1alpha1.StackApplyApplied, v1alpha1.StackApplyDeleted,
 }
 
 // aggregate returns the state of the merge and a sentence about it. The sentence has no text from outside.
@@ -75,18 +75,19 @@ func (a After) aggregate() (State, string) {
 		phases    []v1alpha1.StackApplyPhase
 		one, many string
 	}{
-		{groups[:1], "failed", "failed"}, {groups[1:2], "stopped", "stopped"}, {groups[2:3], "superseded", "superseded"},
+		{groups[:1], "failed", "failed"}, {groups[1:2], "stopped", "stopped"},
+		{groups[2:3], "superseded", "superseded"},
 		{groups[3:4], "waits for an approval", "wait for an approval"}, {groups[4:5], "waits", "wait"},
 		{groups[5:7], "in progress", "in progress"},
 	} {
-		count := 0
+		some := 0
 		for _, phase := range g.phases {
-			count += n[phase]
+			some += n[phase]
 		}
-		if count > 0 {
-			others = append(others, fmt.Sprintf("%d %s", count, map[bool]string{true: g.one, false: g.many}[count == 1]))
+		if some > 0 {
+			others = append(others, count(some, g.one, g.many))
 		}
-		left += count
+		left += some
 	}
 	failed := n[v1alpha1.StackApplyFailed] + n[v1alpha1.StackApplyStopped] + n[v1alpha1.StackApplySuperseded]
 	all := count(len(a.Stacks), "Stack", "Stacks")
@@ -128,13 +129,15 @@ func (d *document) addAfter(pr PullRequest) {
 		return
 	}
 	for _, s := range pr.After.sorted() {
-		d.after = append(d.after, fmt.Sprintf("| %s | %s | %s |\n", link(cell(s.key()), s.URL), s.state(), s.next(pr.Base)))
+		row := fmt.Sprintf("| %s | %s | %s |\n", link(cell(s.key()), s.URL), s.state(), s.next(pr.Base))
+		d.after = append(d.after, row)
 		name := element(s.key())
 		if d.Plain {
 			name = span(s.key())
 		}
 		if len(s.Message) > longestReason || strings.Contains(s.Message, "\n") {
-			add(&d.details, section{title: name + ": after the merge", url: cmp.Or(s.URL, d.url)}, newBlock("text", s.Message, d.Limit))
+			about := section{title: name + ": after the merge", url: cmp.Or(s.URL, d.url)}
+			add(&d.details, about, newBlock("text", s.Message, d.Limit))
 		}
 	}
 }
@@ -144,8 +147,9 @@ func (s Applied) state() string {
 	text := map[v1alpha1.StackApplyPhase]string{
 		v1alpha1.StackApplyPending: "Not read yet", v1alpha1.StackApplyApplying: "In progress",
 		v1alpha1.StackApplyAwaitingApproval: "Waits for an approval", v1alpha1.StackApplyWaiting: "Waits",
-		v1alpha1.StackApplyApplied: "Applied", v1alpha1.StackApplyFailed: "Failed", v1alpha1.StackApplyStopped: "Stopped",
-		v1alpha1.StackApplySuperseded: "Superseded", v1alpha1.StackApplyDeleted: "The Stack is deleted",
+		v1alpha1.StackApplyApplied: "Applied", v1alpha1.StackApplyFailed: "Failed",
+		v1alpha1.StackApplyStopped: "Stopped", v1alpha1.StackApplySuperseded: "Superseded",
+		v1alpha1.StackApplyDeleted: "The Stack is deleted",
 	}[s.Phase]
 	switch {
 	case s.Phase == v1alpha1.StackApplyApplied && s.Reason == v1alpha1.ReasonNoChanges:
@@ -168,7 +172,8 @@ func (s Applied) next(base string) string {
 	command := func(verb, name string) string { return cell(fmt.Sprintf("cairn -n %s %s %s", s.Namespace, verb, name)) }
 	switch s.Phase {
 	case v1alpha1.StackApplyAwaitingApproval:
-		return fmt.Sprintf("%s, by a user with the verb `approve` on Runs in the namespace %s", command("approve", s.Run), cell(s.Namespace))
+		return fmt.Sprintf("%s, by a user with the verb `approve` on Runs in the namespace %s",
+			command("approve", s.Run), cell(s.Namespace))
 	case v1alpha1.StackApplyFailed:
 		switch s.Reason {
 		case v1alpha1.ReasonRejected, v1alpha1.ReasonCanceled, v1alpha1.ReasonRunRejected, v1alpha1.ReasonRunCanceled:
