@@ -3,6 +3,7 @@ package code
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -148,12 +149,17 @@ type Codes struct {
 	// observed is the fingerprint of what Observe returned last for each Stack. A Stack whose commit could not be read, or
 	// whose code could not be packed, has none.
 	observed *lru.Cache[types.UID, string]
+	// histories are whether a commit has another one in its history, which never changes.
+	histories *lru.Cache[[2]string, bool]
+	// same are whether a Stack reads the same code at two commits, by a hash of these and of what it reads.
+	same *lru.Cache[[sha256.Size]byte, bool]
 }
 
 // NewCodes reads from the mirrors.
 func NewCodes(mirrors *repository.Mirrors) *Codes {
 	return &Codes{
 		mirrors: mirrors, closures: closure.New(closure.Options{}), observed: weightedlru.Sized[types.UID, string](100_000),
+		histories: weightedlru.Sized[[2]string, bool](100_000), same: weightedlru.Sized[[sha256.Size]byte, bool](100_000),
 	}
 }
 

@@ -2,7 +2,9 @@ package code
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/repository"
@@ -20,13 +22,11 @@ type Merged struct {
 	repository *v1alpha1.Repository
 	codes      *Codes
 	at         GitCode
-	// contains are the answers about commits.
-	contains map[string]bool
 }
 
 // Merged returns the history of a branch with a commit that was merged into it.
 func (c *Codes) Merged(ctx context.Context, r *v1alpha1.Repository, branch, commit string) (*Merged, error) {
-	m := &Merged{Commit: commit, repository: r, codes: c, contains: map[string]bool{}}
+	m := &Merged{Commit: commit, repository: r, codes: c}
 	at, err := c.atRef(ctx, r, branch)
 	if errors.Is(err, repository.ErrNotFetched) || Reason(err) != "" {
 		return m, nil
@@ -41,7 +41,8 @@ func (c *Codes) Merged(ctx context.Context, r *v1alpha1.Repository, branch, comm
 
 // has reports whether a commit has the merged one in its history; known is false if the mirror does not have both.
 func (m *Merged) has(ctx context.Context, commit string) (has, known bool, err error) {
-	if has, known = m.contains[commit]; known {
+	key := [2]string{commit, m.Commit}
+	if has, known = m.codes.histories.Get(key); known {
 		return has, true, nil
 	}
 	has, err = m.at.mirror.Contains(ctx, commit, m.Commit)
@@ -51,7 +52,7 @@ func (m *Merged) has(ctx context.Context, commit string) (has, known bool, err e
 	if err != nil {
 		return false, false, err
 	}
-	m.contains[commit] = has
+	m.codes.histories.Add(key, has)
 	return has, true, nil
 }
 
@@ -72,17 +73,25 @@ func (m *Merged) IsSame(ctx context.Context, stack *v1alpha1.Stack, revision str
 	if !m.InBase || commit == "" {
 		return false
 	}
+	want := wanted(m.repository, stack)
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %#v", commit, m.Base, want))
+	if same, ok := m.codes.same.Get(key); ok { // of each Stack the tree of another commit would be read
+		return same
+	}
 	tree, err := m.at.mirror.Tree(ctx, commit)
 	if err != nil { // it is not in the mirror any more
 		return false
 	}
-	want := wanted(m.repository, stack)
 	before, err := m.codes.closures.Digest(ctx, tree, m.at.mirror, want)
 	if err != nil {
 		return false
 	}
 	now, err := m.codes.closures.Digest(ctx, m.at.tree, m.at.mirror, want)
-	return err == nil && before == now
+	if err != nil {
+		return false
+	}
+	m.codes.same.Add(key, before == now)
+	return before == now
 }
 
 // IsRead reports whether the last reconcile of a Stack read what the branch has now.

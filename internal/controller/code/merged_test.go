@@ -42,6 +42,9 @@ func TestMergedIsWhatTheHistoryHas(t *testing.T) {
 			t.Errorf("%s: %t, %t, %v", name, has, same, err)
 		}
 	}
+	if codes.histories.Len() == 0 || codes.same.Len() == 0 {
+		t.Error("each reconcile searches the history again")
+	}
 	net := r.stack(repo, "web", "net", "")
 	if m.IsRead(t.Context(), net) {
 		t.Error("no reconcile of the Stack read anything")
