@@ -144,6 +144,9 @@ func (g *gitModel) act() {
 	case n < 7:
 		g.tracef("push to main")
 		g.push("", nil)
+		if g.rand.IntN(3) == 0 {
+			g.merges.revert(stackNames[g.rand.IntN(len(stackNames))])
+		}
 	case n < 12:
 		who := []string{"alice", "mallory"}[g.rand.IntN(2)]
 		seen := p.Head.SHA

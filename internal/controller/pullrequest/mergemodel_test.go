@@ -67,6 +67,13 @@ func (m *mergeModel) push(commit, head string, changed []string) {
 	m.record()
 }
 
+// revert lets the newest commit of the base have the first code of a Stack again.
+func (m *mergeModel) revert(name string) {
+	m.tracef("Stack %s has its first code again", name)
+	m.bases[len(m.bases)-1].code[name] = m.bases[0].code[name]
+	m.record()
+}
+
 // record records which commits of the base are applied now.
 func (m *mergeModel) record() {
 	for _, name := range stackNames {
