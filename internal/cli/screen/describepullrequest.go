@@ -30,6 +30,7 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	if failure := pr.Status.Delivered.Failure; failure != "" {
 		p.row("Git provider", s.paint(red, "does not have the newest report: "+Clean(failure)))
 	}
+	pullRequestApply(p, pr.Status.Apply)
 	if len(pr.Status.Stacks) > 0 {
 		p.title("Affected Stacks")
 	}
@@ -54,6 +55,28 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	return p.end()
 }
 
+// pullRequestApply prints what the Stacks did with the merge.
+func pullRequestApply(p *page, apply *v1alpha1.PullRequestApply) {
+	if apply == nil {
+		return
+	}
+	p.title("After the merge")
+	for _, stack := range apply.Stacks {
+		line := Clean(stack.Message)
+		if stack.Phase == v1alpha1.StackApplyApplied && stack.Plan != nil {
+			line = runinfo.Applied(stack.Plan)
+		}
+		phase := string(stack.Phase)
+		if stack.Reason != "" && stack.Reason != phase {
+			phase += " (" + Clean(stack.Reason) + ")"
+		}
+		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), phase, line)
+	}
+	if more := apply.MoreStacks; more > 0 {
+		p.text("  and %d more", more)
+	}
+}
+
 // pullRequestStackSets prints what the merge changes in the lists of StackSets.
 func pullRequestStackSets(p *page, pr *v1alpha1.PullRequest) {
 	if len(pr.Status.StackSets) > 0 {
@@ -75,6 +98,24 @@ func pullRequestStackSets(p *page, pr *v1alpha1.PullRequest) {
 	if more := pr.Status.MoreStackSets; more > 0 {
 		p.text("  and %d more", more)
 	}
+}
+
+// applyHints returns the commands for the first Stack that failed, and the first one that waits for an approval.
+func applyHints(apply *v1alpha1.PullRequestApply, s Style) (hints []string) {
+	for _, phase := range []v1alpha1.StackApplyPhase{v1alpha1.StackApplyFailed, v1alpha1.StackApplyAwaitingApproval} {
+		is := func(stack v1alpha1.PullRequestStackApply) bool { return stack.Phase == phase }
+		i := slices.IndexFunc(apply.Stacks, is)
+		if i < 0 {
+			continue
+		}
+		of := apply.Stacks[i]
+		hint := fmt.Sprintf("%s describe -n %s %s shows why it failed", s.Program, of.Namespace, of.Name)
+		if phase == v1alpha1.StackApplyAwaitingApproval {
+			hint = fmt.Sprintf("%s approve -n %s %s shows the plan, and asks", s.Program, of.Namespace, of.Run)
+		}
+		hints = append(hints, hint)
+	}
+	return hints
 }
 
 // mergeLine returns what is merged: the head with its commit, and the base.
@@ -109,6 +150,9 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 func pullRequestHints(pr *v1alpha1.PullRequest, s Style) []string {
 	var hints []string
 	var planned bool
+	if apply := pr.Status.Apply; apply != nil {
+		hints = applyHints(apply, s)
+	}
 	for _, stack := range pr.Status.Stacks {
 		planned = planned || stack.Plan != nil
 		if stack.Phase == v1alpha1.PhaseFailed && stack.Run != "" && len(hints) == 0 {

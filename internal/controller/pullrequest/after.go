@@ -232,12 +232,12 @@ func applyPhase(a *v1alpha1.PullRequestApply) (v1alpha1.PullRequestPhase, string
 	}
 	applied, deleted := n[v1alpha1.StackApplyApplied], n[v1alpha1.StackApplyDeleted]
 	failed := n[v1alpha1.StackApplyFailed] + n[v1alpha1.StackApplyStopped] + n[v1alpha1.StackApplySuperseded]
-	message := fmt.Sprintf("%d of %d affected Stacks have applied the merge", applied, len(a.Stacks))
+	message := fmt.Sprintf("%d of %d affected Stacks applied the merge", applied, len(a.Stacks))
 	if deleted > 0 {
-		message += fmt.Sprintf("; %d are deleted", deleted)
+		message += fmt.Sprintf("; %d deleted", deleted)
 	}
 	if waiting := n[v1alpha1.StackApplyAwaitingApproval]; waiting > 0 {
-		message += fmt.Sprintf("; %d await an approval", waiting)
+		message += fmt.Sprintf("; %d awaiting an approval", waiting)
 	}
 	switch {
 	case failed > 0:
