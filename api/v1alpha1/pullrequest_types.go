@@ -149,7 +149,8 @@ func (p PullRequestPhase) Ended() bool {
 
 // PullRequestStatus reports the affected Stacks of a pull request and their plans.
 type PullRequestStatus struct {
-	// Conditions are the latest observations. Ready is True if all affected Stacks are planned.
+	// Conditions are the latest observations. Ready is True if all affected Stacks are planned, and after the merge, if
+	// they have applied it.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

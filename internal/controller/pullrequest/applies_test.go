@@ -358,3 +358,52 @@ func TestAMergedPullRequestIsDeletedWithoutCredentials(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 }
+
+// The history of the base is that of the mirror, and what a Stack reads is what it has with its VariableSets.
+func TestMergedOfAMirror(t *testing.T) {
+	g, repo, change, _ := fetched(t)
+	main, err := g.Codes.Base(t.Context(), repo, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := g.Codes.Base(t.Context(), repo, "dev") // which follows main, and has the same code
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := &g.Client.(stacksOf).stacks[0]
+	for name, tt := range map[string]struct {
+		base, commit          string
+		inBase, known         bool
+		revision              string
+		has, isSame, readThen bool
+	}{
+		"a merge":                           {"dev", dev, true, true, dev, true, true, true},
+		"the same code before it":           {"dev", dev, true, true, main, false, true, true},
+		"other code":                        {"dev", dev, true, true, change, false, false, true},
+		"what follows a merge":              {"dev", main, true, true, dev, true, true, true},
+		"a commit of another branch":        {"main", change, false, true, change, false, false, false},
+		"a commit that is not fetched":      {"main", headOne, false, false, main, false, false, false},
+		"a branch that is not there at all": {"none", main, false, false, main, false, false, false},
+	} {
+		m, err := g.Merged(t.Context(), repo, tt.base, tt.commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inBase, known := m.InBase()
+		has, err := m.Has(t.Context(), "x@sha1:"+tt.revision)
+		same, wrong := m.IsSame(t.Context(), stack, "x@sha1:"+tt.revision)
+		if err != nil || wrong != nil || inBase != tt.inBase || known != tt.known || has != tt.has || same != tt.isSame {
+			t.Errorf("%s: in the base %t, known %t; has %t, same %t; %v, %v", name, inBase, known, has, same, err, wrong)
+		}
+		if _, err := g.Codes.Observe(t.Context(), repo, stack); err != nil {
+			t.Fatal(err)
+		}
+		if read, err := m.IsRead(t.Context(), stack); err != nil || read != tt.readThen {
+			t.Errorf("%s: read %t, %v", name, read, err)
+		}
+		g.Codes.Forget(stack)
+		if read, err := m.IsRead(t.Context(), stack); err != nil || read {
+			t.Errorf("%s, and the Stack read nothing: read %t, %v", name, read, err)
+		}
+	}
+}

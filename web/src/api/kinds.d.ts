@@ -305,7 +305,10 @@ export interface components {
                     /** @description Requested are Stacks that comments name, as namespace/name. They are planned also beyond maxStacks. */
                     requested?: string[];
                 };
-                /** @description Conditions are the latest observations. Ready is True if all affected Stacks are planned. */
+                /**
+                 * @description Conditions are the latest observations. Ready is True if all affected Stacks are planned, and after the merge, if
+                 *     they have applied it.
+                 */
                 conditions?: {
                     /**
                      * Format: date-time
