@@ -102,9 +102,13 @@ func (w Snapshot) resultMessages(next *v1alpha1.PullRequestStatus, report commen
 	if next.Phase == v1alpha1.PullRequestApplied {
 		return all
 	}
-	for i := range all[1:] {
-		if m := &all[i+1]; m.Key == commentKey || delivered.Result != nil { // the first result is due at once
-			m.NotBefore = w.CommentedAt.Add(commentInterval)
+	atOnce := map[string]bool{ // what users wait for; the progress of 500 Stacks is no reason for 500 requests
+		applyKey:  s.State != comment.Pending && delivered.Apply.Pending,
+		resultKey: delivered.Result == nil,
+	}
+	for i := range all {
+		if !atOnce[all[i].Key] {
+			all[i].NotBefore = w.CommentedAt.Add(commentInterval)
 		}
 	}
 	return all

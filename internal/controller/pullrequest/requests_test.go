@@ -80,7 +80,7 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 
 // Requests that lifeSeeds merges of a pull request may cost, as above. The Runs of its two or three Stacks wait
 // for approvals, fail and are repeated.
-const writesOfMerges, changesOfMerges, requestsOfMerges = 813, 626, 990
+const writesOfMerges, changesOfMerges, requestsOfMerges = 723, 536, 900
 
 // A merge costs the status of its commit and an edit of the comment for each change, and one comment. Once all Stacks have
 // ended, their later changes cost nothing.
