@@ -41,7 +41,7 @@ func namespaces(all ...string) func(*Snapshot) {
 }
 
 // A StackSet writes no Stack of another namespace without spec.namespaces and a StackGrant, deletes none, and is not
-// stopped by what is there.
+// stopped by the Stacks of users in that namespace.
 func TestStacksOfOtherNamespaces(t *testing.T) {
 	three := []string{"a", "b", "c"}
 	shop, granted := namespaces("shop", "crm"), grants("shop", "default")

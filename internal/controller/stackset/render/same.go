@@ -95,7 +95,7 @@ func within(object any, path []string) any {
 // differ collects the paths of differences, without the indexes of lists.
 type differ struct{ paths []string }
 
-// compare finds where what is there differs from what the template declares, which is given as written and in normal form.
+// compare finds where the Stack in the cluster differs from the template, which is given as written and in normal form.
 func (d *differ) compare(path string, declared, normal, there any) {
 	switch declared := declared.(type) {
 	case nil: // a field without a value is none
