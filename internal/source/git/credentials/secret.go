@@ -27,6 +27,7 @@ const (
 	keyInstallationID = "githubAppInstallationID"
 	keyPrivateKey     = "githubAppPrivateKey"
 	keyBaseURL        = "githubAppBaseURL"
+	keyToken          = "token" // for the API of the Git provider, if a Repository uses the Secret for both
 )
 
 // Secret has the keys of a Secret, each of which is known.
@@ -38,17 +39,27 @@ func Parse(data map[string][]byte) (Secret, error) {
 		keyUsername, keyPassword, keyBearer, keyIdentity, keyPublicIdentity, keyKnownHosts, keyCA, keyCAOfOld,
 		keyAppID, keyInstallationID, keyPrivateKey, keyBaseURL,
 	}
+	s := Secret(data)
+	if s.has(keyToken) {
+		if !slices.ContainsFunc([]string{keyPassword, keyBearer, keyIdentity, keyAppID}, s.has) {
+			return nil, errors.New("the Secret has only a key token, which is for the API of the Git provider: for git, add the token as " +
+				"password, with a username, or as bearerToken")
+		}
+		known = append(known, keyToken)
+	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
 			return nil, fmt.Errorf("the Secret has a key %.100q, which Cairn does not know: remove it, or rename it to "+
 				"one of the keys %s", key, strings.Join(slices.DeleteFunc(known, isOtherName), ", "))
 		}
 	}
-	return data, nil
+	return s, nil
 }
 
 // isOtherName reports keys that are accepted and not recommended.
-func isOtherName(key string) bool { return key == keyPublicIdentity || key == keyCAOfOld }
+func isOtherName(key string) bool {
+	return key == keyPublicIdentity || key == keyCAOfOld || key == keyToken
+}
 
 // ForHost returns what the Secret has for HTTPS and for SSH to one host. At least one of them is not the zero value.
 func (s Secret) ForHost() (https, overSSH Auth, err error) {
