@@ -266,6 +266,13 @@ func decode(data []byte) (*v1alpha1.Stack, error) {
 	if strict, err := strictjson.UnmarshalStrict(data, stack); err != nil || len(strict) > 0 {
 		return nil, &template.Error{Field: "spec", Reason: wrongField(data, err, strict)}
 	}
+	object, err := Object(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKeys("spec", object["spec"]); err != nil {
+		return nil, &template.Error{Field: "spec", Reason: err.Error()}
+	}
 	for _, problem := range validation.NameIsDNSSubdomain(stack.Name, false) {
 		reason := fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)
 		return nil, &template.Error{Field: "metadata.name", Reason: reason}

@@ -1,6 +1,9 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,6 +25,43 @@ var listKeys = map[string]string{
 	"spec.runner.build.args":       "name",
 	"spec.variables":               "name",
 	"spec.windows.operations":      "",
+}
+
+// checkKeys returns an error for the first entry of a merged list that has no key, or the key of an entry before it. The
+// API server answers an apply of such a list with an internal error, which reads as one that passes.
+func checkKeys(path string, value any) error {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if err := checkKeys(path+"."+name, value[name]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		key, merged := listKeys[path]
+		first := map[string]int{}
+		for i, entry := range value {
+			if err := checkKeys(path, entry); err != nil {
+				return err
+			}
+			if !merged {
+				continue
+			}
+			id := entry
+			if key != "" {
+				id = within(entry, []string{key})
+			}
+			text, _ := id.(string)
+			if text == "" {
+				return fmt.Errorf("%s[%d] has no %s", path, i, cmp.Or(key, "value"))
+			}
+			if other, ok := first[text]; ok {
+				return fmt.Errorf("%s[%d] and [%d] are both %q", path, other, i, text)
+			}
+			first[text] = i
+		}
+	}
+	return nil
 }
 
 // Object is a rendered Stack as JSON values.

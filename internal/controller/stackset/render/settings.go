@@ -78,7 +78,7 @@ func checkTypes(settings map[string]any) error {
 	if err != nil || len(strict) > 0 {
 		return errors.New(wrongField(data, err, strict))
 	}
-	return nil
+	return checkKeys("spec", settings)
 }
 
 // add adds fields to those of an object. An entry of a list is added to the one with its key; others are appended.

@@ -86,9 +86,11 @@ func TestSettingsAreAddedToTheTemplate(t *testing.T) {
 		"a field that it cannot set":   {"apply: Automatic", "", `RenderingFailed: services/web/cairn.yaml: apply cannot be set here, and has the value "Automatic"`},
 		"a value of another type": {"variableFiles: [{path: 5}]", "",
 			"RenderingFailed: services/web/cairn.yaml: cannot unmarshal number into Go struct field VariableFile.spec.variableFiles.path of type string"},
-		"a list that is an object":  {`variables: {"[]": {name: a}}`, "", `services/web/cairn.yaml: variables.[] cannot be set here`},
-		"a variable without a name": {"variables: [{value: 1}]", `{` + source + `,` + files + `,` + strings.TrimSuffix(variables, "]") + `,{"value":1}]}`, ""},
-		"a file that is too large":  {strings.Repeat("# comment\n", 2000), "", "RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
+		"a list that is an object":    {`variables: {"[]": {name: a}}`, "", `services/web/cairn.yaml: variables.[] cannot be set here`},
+		"a variable without a name":   {"variables: [{value: 1}]", "", "RenderingFailed: services/web/cairn.yaml: spec.variables[0] has no name"},
+		"a dependency without a name": {"dependsOn: [{name: net}, {name: ''}]", "", "RenderingFailed: services/web/cairn.yaml: spec.dependsOn[1] has no name"},
+		"a variable twice":            {"variables: [{name: a, value: 1}, {name: a, value: 2}]", "", `services/web/cairn.yaml: spec.variables[0] and [1] are both "a"`},
+		"a file that is too large":    {strings.Repeat("# comment\n", 2000), "", "RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, wrong := specOf(t, withFiles, tt.settings)
