@@ -241,17 +241,21 @@ func describe(directory string) string {
 // from being written, but the set says so first.
 func isNotOwned(p *plan) bool {
 	var foreign []string
+	labels := v1alpha1.StackSetLabel + "=" + p.Set.Name
 	for i := range p.Stacks {
 		if s := &p.Stacks[i]; !p.Set.Owns(s) && p.want[p.key(s)] != nil {
 			foreign = append(foreign, p.key(s))
+			if s.Labels[v1alpha1.StackSetNamespaceLabel] != "" { // of a StackSet in another namespace
+				labels = v1alpha1.StackSetLabel + "=" + p.Set.Name + " " + v1alpha1.StackSetNamespaceLabel + "-"
+			}
 		}
 	}
 	if len(foreign) == 0 {
 		return false
 	}
 	slices.Sort(foreign)
-	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label stack NAME %s=%s has it take a Stack over; nothing "+
-		"is written", names(foreign), v1alpha1.StackSetLabel, p.Set.Name)
+	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label --overwrite stack NAME %s has it take a Stack "+
+		"over; nothing is written", names(foreign), labels)
 }
 
 // names begins a sentence about Stacks.

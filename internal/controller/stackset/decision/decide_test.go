@@ -180,7 +180,10 @@ func TestDecide(t *testing.T) {
 		"maxDeletions 0 suspends none":                             {newSnapshot(three, most("0"), exists("old", isApplied)), "", "False TooManyGone", "allows 0"},
 		"maxDeletions 100% suspends all but the last":              {newSnapshot(three, most("100%"), func(w *Snapshot) { w.Rendered = w.Rendered[:1] }), "Suspend b, Suspend c", "Unknown RollingOut", ""},
 		"two directories with one name write nothing":              {newSnapshot(three, renders("a")), "", "False NamesCollide", "envs/a and envs/a have the same name a"},
-		"a Stack of a user is not adopted, and nothing is written": {newSnapshot(three, renders("d"), exists("d", isApplied, foreign), renders("e")), "", "False StackNotOwned", "kubectl label stack NAME cairn.dev/stackset=platform"},
+		"a Stack of a user is not adopted, and nothing is written": {newSnapshot(three, renders("d"), exists("d", isApplied, foreign), renders("e")), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform has it"},
+		"nor is one of another set": {newSnapshot(three, renders("d"), exists("d", isApplied, func(s *v1alpha1.Stack) {
+			s.Labels = map[string]string{v1alpha1.StackSetLabel: "other", v1alpha1.StackSetNamespaceLabel: "shop"}
+		})), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform cairn.dev/stackset-namespace- has it"},
 		"a Stack of another set is not changed":                    {newSnapshot(three, exists("d", isApplied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
 		"a moved directory continues its Stack": {newSnapshot(nil, exists("old", isApplied, isOutdated), renders("new"), spec(func(s *v1alpha1.StackSetSpec) {
 			s.Moved = []v1alpha1.StackSetMove{{From: "old", To: "new"}}

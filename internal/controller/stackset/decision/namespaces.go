@@ -62,7 +62,7 @@ func withhold(p *plan) bool {
 		why, reason := p.forbids(stack), v1alpha1.ReasonNamespaceNotGranted
 		if why == "" && foreign[key] {
 			reason = v1alpha1.ReasonStackNotOwned
-			why = fmt.Sprintf("not of this StackSet; kubectl label stack -n %s NAME %s=%s %s=%s has it take a Stack over",
+			why = fmt.Sprintf("not of this StackSet; kubectl label --overwrite stack -n %s NAME %s=%s %s=%s has it take a Stack over",
 				stack.Namespace, v1alpha1.StackSetLabel, p.Set.Name, v1alpha1.StackSetNamespaceLabel, p.Set.Namespace)
 		}
 		if why == "" {
