@@ -22,6 +22,25 @@ func TestSuggestedCommandsRepeatTheNamespace(t *testing.T) {
 	}
 }
 
+func TestNextStepsOfAStackSet(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec v1alpha1.StackSetSpec
+		want []string
+	}{
+		"in one namespace": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate}, []string{"cairn -n prod get stacks --stackset teams shows the Stacks"}},
+		"in others": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate, Namespaces: []string{"shop"}},
+			[]string{"cairn -n prod get stacks -A --stackset teams shows the Stacks"}},
+		"a preview": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetPreview},
+			[]string{"set spec.mode to Create to have the Stacks written", "cairn -n prod get stacks --stackset teams shows the Stacks"}},
+	} {
+		set := &v1alpha1.StackSet{Spec: tt.spec}
+		set.Name = "teams"
+		if got := stackSetHints(set, Style{Program: "cairn", Namespace: "prod"}); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestNextStepsAreComplete checks that the CLI has a value for each placeholder in the next steps of reasons: a step
 // without one does not apply.
 func TestNextStepsAreComplete(t *testing.T) {

@@ -74,5 +74,17 @@ func stackSetHints(set *v1alpha1.StackSet, s Style) (hints []string) {
 	if d := set.Status.Deletions; d != nil {
 		hints = append(hints, s.Command()+" confirm-deletions "+set.Name+" shows all of them, and asks")
 	}
-	return append(hints, s.Command()+" get stacks --stackset "+set.Name+" shows the Stacks")
+	if set.Spec.Mode == v1alpha1.StackSetPreview {
+		hints = append(hints, "set spec.mode to Create to have the Stacks written")
+	}
+	return append(hints, s.StacksOf(set)+" shows the Stacks")
+}
+
+// StacksOf returns the command that shows the Stacks of a StackSet, also those in other namespaces.
+func (s Style) StacksOf(set *v1alpha1.StackSet) string {
+	everywhere := ""
+	if len(set.Spec.Namespaces) > 0 {
+		everywhere = " -A"
+	}
+	return s.Command() + " get stacks" + everywhere + " --stackset " + set.Name
 }

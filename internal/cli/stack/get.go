@@ -153,11 +153,7 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 		return printList(s, g.format, list, len(names) == 1)
 	}
 	if apimeta.LenList(list) == 0 && !g.watch {
-		where := "in namespace " + ns
-		if g.everywhere {
-			where = "in any namespace"
-		}
-		fmt.Fprintf(s.ErrOut, "There are no %s %s.\n", kind.Named().Plural, where)
+		fmt.Fprintf(s.ErrOut, "There are no %s%s.\n", kind.Named().Plural, g.scope(ns))
 		return nil
 	}
 	printTable := s.TablePrinter(g.format == session.FormatWide, g.everywhere)
@@ -172,6 +168,23 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 		return err
 	}
 	return showChanges(ctx, s, kind, list, options, names, show)
+}
+
+// scope describes what a list was limited to, after the plural of its kind.
+func (g getOptions) scope(ns string) (text string) {
+	if g.selector != "" {
+		text = " with the labels " + g.selector
+	}
+	if g.stackSet != "" {
+		text += " of StackSet " + g.stackSet
+	}
+	switch {
+	case g.everywhere:
+		return text + " in any namespace"
+	case g.stackSet != "":
+		return text + " in namespace " + ns + "; -A shows those in other namespaces"
+	}
+	return text + " in namespace " + ns
 }
 
 // showChanges shows each change until it is interrupted.

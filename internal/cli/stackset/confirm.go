@@ -67,7 +67,7 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 		return fmt.Errorf("the deletions are not confirmed: %w", err)
 	}
 	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; each plan that destroys resources waits for an "+
-		"approval. `%s get stacks --stackset %s -w` follows them.\n", set.Name, s.Command(), set.Name)
+		"approval. `%s -w` follows them.\n", set.Name, s.Style().StacksOf(set))
 	return err
 }
 
