@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,13 +157,17 @@ func (e Engine) PrintsEvents(step Step) bool {
 	return e.Traits.printsEvents(step)
 }
 
-// ParseVersion reads what an engine answers to Version: JSON or, from Terragrunt, a line of text.
+// ParseVersion reads what an engine answers to Version: JSON or, from Terragrunt, a line of text. Lines before the JSON
+// are warnings, for example that the file in TF_CLI_CONFIG_FILE does not exist.
 func ParseVersion(data []byte) (string, error) {
 	if words := strings.Fields(string(data)); len(words) == 3 && words[0] == "terragrunt" {
 		return strings.TrimPrefix(words[2], "v"), nil
 	}
 	var answer struct {
 		Version string `json:"terraform_version"`
+	}
+	if warnings, _, found := bytes.Cut(data, []byte("\n{")); found {
+		data = data[len(warnings):]
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return "", fmt.Errorf("read the engine's version: %w", err)

@@ -91,6 +91,10 @@ func TestParseVersion(t *testing.T) {
 	if got, err := ParseVersion([]byte("terragrunt version v1.1.3\n")); err != nil || got != "1.1.3" {
 		t.Errorf("%q, %v", got, err)
 	}
+	warned := "\nWarning: Unable to open CLI configuration file\n\n{\n  \"terraform_version\": \"1.12.6\",\n  \"platform\": {\n}\n}"
+	if got, err := ParseVersion([]byte(warned)); err != nil || got != "1.12.6" {
+		t.Errorf("%q, %v", got, err)
+	}
 	for _, bad := range []string{"", "{}", "OpenTofu v1.12.6", "terragrunt version"} {
 		if got, err := ParseVersion([]byte(bad)); err == nil {
 			t.Errorf("%q gave %q", bad, got)
