@@ -93,7 +93,7 @@ func (r refs) find(ref string) (id, name string, err error) {
 			return id, shortName(name), nil
 		}
 	}
-	return "", "", fail(ErrNoRef, "there is no branch or tag %.255q, nor is that the full ID of a commit", ref)
+	return "", "", fail(ErrNoRef, "there is no branch or tag %.255q, nor is that the full ID of a commit: correct the ref", ref)
 }
 
 // shortName of a branch or a tag, "" of what is none.
