@@ -425,14 +425,25 @@ func write(p *plan) bool {
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
 		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
 			s.Changing, s.Outdated) + p.waitsFor()
+		exists := func(name string) bool { return p.own[name] != nil }
+		if absent := slices.DeleteFunc(slices.Clone(p.wanted), exists); len(absent) > 0 {
+			p.d.Message += fmt.Sprintf("; %d are not created yet: %s", len(absent), list(absent))
+		}
 	default:
 		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
-		if len(p.gone) > 0 {
-			var gone []string
-			for _, stack := range p.gone {
-				gone = append(gone, p.key(stack))
+		var left, ending []string
+		for _, stack := range p.gone {
+			if stack.DeletionTimestamp == nil {
+				left = append(left, p.key(stack))
+			} else {
+				ending = append(ending, p.key(stack))
 			}
-			p.d.Message += "; " + names(gone) + " not generated any more"
+		}
+		if len(left) > 0 {
+			p.d.Message += "; " + names(left) + " not generated any more"
+		}
+		if len(ending) > 0 {
+			p.d.Message += "; " + names(ending) + " being deleted"
 		}
 	}
 	p.d.Message = p.also(p.d.Message)

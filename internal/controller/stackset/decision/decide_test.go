@@ -150,13 +150,14 @@ func TestDecide(t *testing.T) {
 		message  string
 	}{
 		"nothing to do":                                   {newSnapshot(three), "", "True Complete", "3 Stacks"},
-		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4"},
+		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4 Stacks have applied the template, 0 are changing, 0 wait; 1 are not created yet: d"},
 		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated)), "Change a", "Unknown RollingOut", "1 wait"},
 		"a field that a user changed is restored":         {newSnapshot(nil, renders("a"), exists("a", isApplied), differs), "Change a", "Unknown RollingOut", ""},
 		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone)), "Change a", "Unknown RollingOut", ""},
 
 		"a directory that is gone suspends its Stack": {newSnapshot(three, exists("old", isApplied)), "Suspend old", "Unknown RollingOut", ""},
 		"and that is all with prune Keep":             {newSnapshot(three, exists("old", isApplied, isGone)), "", "True Complete", "3 Stacks; Stack old is not generated any more"},
+		"one that is being deleted is named as such":  {newSnapshot(three, spec(deletes), exists("old", isApplied, isDeleting)), "", "True Complete", "3 Stacks; Stack old is being deleted"},
 		"with prune Delete it waits for a user":       {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone)), "", "False AwaitingDeletionConfirmation", "Stack old is not generated any more"},
 		"who confirms the exact list":                 {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone), confirmed("old")), "Delete old", "Unknown RollingOut", ""},
 		"which is suspended first":                    {newSnapshot(three, spec(deletes), exists("old", isApplied), confirmed("old")), "Suspend old", "Unknown RollingOut", ""},
@@ -184,7 +185,7 @@ func TestDecide(t *testing.T) {
 		"nor is one of another set": {newSnapshot(three, renders("d"), exists("d", isApplied, func(s *v1alpha1.Stack) {
 			s.Labels = map[string]string{v1alpha1.StackSetLabel: "other", v1alpha1.StackSetNamespaceLabel: "shop"}
 		})), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform cairn.dev/stackset-namespace- has it"},
-		"a Stack of another set is not changed":                    {newSnapshot(three, exists("d", isApplied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
+		"a Stack of another set is not changed": {newSnapshot(three, exists("d", isApplied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
 		"a moved directory continues its Stack": {newSnapshot(nil, exists("old", isApplied, isOutdated), renders("new"), spec(func(s *v1alpha1.StackSetSpec) {
 			s.Moved = []v1alpha1.StackSetMove{{From: "old", To: "new"}}
 		})), "Change old", "Unknown RollingOut", ""},
@@ -195,7 +196,7 @@ func TestDecide(t *testing.T) {
 		"then it does": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isApplied), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
 		"Ready for the spec before is not applied (argo-cd 29410)":     {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", readyForBefore), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
 		"nor is a Stack whose inputs are not read yet (argo-cd 29347)": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isNotRead), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
-		"it pauses after failures":                                     {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "2 Stacks failed"},
+		"it pauses after failures":                                     {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "with the current template 2 failed (a, b), and 1 wait"},
 		"new Stacks are created meanwhile":                             {newSnapshot(nil, rollout(9, 1), renders("a"), exists("a", isFailed), renders("b"), renders("c"), exists("c", isOutdated)), "Create b", "False RolloutPaused", ""},
 		"Stacks of no group are last":                                  {newSnapshot(nil, rollout(5, 3, "dev"), renders("a"), exists("a", isOutdated), renders("z", "env", "dev"), exists("z", isOutdated)), "Change z", "Unknown RollingOut", ""},
 		"a suspended Stack holds up nothing, and says so":              {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", isSuspended), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "1 are suspended or never apply, and are not waited for: a"},

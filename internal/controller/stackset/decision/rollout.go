@@ -96,8 +96,8 @@ func (p *plan) rollOut() (paused string) {
 		return ""
 	}
 	if p.d.Status.Failed >= failures {
-		return fmt.Sprintf("%d Stacks failed with the current template (%s), and %d wait: correct the template or these "+
-			"Stacks", p.d.Status.Failed, list(p.in(failed)), p.d.Status.Outdated)
+		return fmt.Sprintf("with the current template %d failed (%s), and %d wait: correct the template or the Stacks that failed",
+			p.d.Status.Failed, list(p.in(failed)), p.d.Status.Outdated)
 	}
 	groups := make([][]string, len(order)+1)
 	held := make([]bool, len(groups))
