@@ -1,7 +1,8 @@
 package decision
 
 import (
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/binary"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,16 +98,6 @@ func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
 
 // slotOffset is a time from 0 up to the interval, nearly random, and always the same for one text.
 func slotOffset(text string, interval time.Duration) time.Duration {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // never fails
-	return time.Duration(mix(h.Sum64()) % uint64(interval))
-}
-
-// mix spreads what two texts that are nearly the same differ in over all bits.
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
+	sum := sha256.Sum256([]byte(text)) // evenly spread also for texts that are nearly the same
+	return time.Duration(binary.BigEndian.Uint64(sum[:]) % uint64(interval))
 }
