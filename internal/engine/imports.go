@@ -37,7 +37,7 @@ func ImportBlocks(missing []Missing) []byte {
 func ImportSize(m Missing) int { return len(importBlock(m)) }
 
 func importBlock(m Missing) string {
-	return fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", m.Address, quote(m.ID))
+	return fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", m.Address, Quote(m.ID))
 }
 
 // IsAddress reports whether a text is the address of a resource, and can stand in code.

@@ -124,13 +124,13 @@ func readResource(fields map[string]json.RawMessage) (resource, error) {
 // indexOf writes the key of an instance as engines do in addresses.
 func indexOf(key json.RawMessage) string {
 	if text, ok := decode(key).(string); ok {
-		return "[" + quote(text) + "]"
+		return "[" + Quote(text) + "]"
 	}
 	return "[" + string(key) + "]"
 }
 
-// quote writes a text as a literal of the engines' language.
-func quote(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
+// Quote returns a text as a string of the engines' language.
+func Quote(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
 
 // id is the value of an attribute; empty when there is none.
 func (i instance) id(key string) string { return i.ids(map[string]bool{key: true})[key] }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -27,7 +28,7 @@ func ParseState(data []byte) (State, error) {
 		Resources []struct {
 			Instances []struct {
 				Attributes json.RawMessage `json:"attributes"`
-				Sensitive  [][]traversal   `json:"sensitive_attributes"`
+				Sensitive  [][]PathStep    `json:"sensitive_attributes"`
 			} `json:"instances"`
 		} `json:"resources"`
 	}
@@ -99,18 +100,33 @@ func decode(data []byte) any {
 	return v
 }
 
-// traversal is a step on the way from a resource's attributes to a value in them.
-type traversal struct {
+// PathStep is a step of the path from the attributes of a resource to a value in them that is marked as sensitive.
+type PathStep struct {
 	// Type is get_attr, with a name as its value, or index.
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// follow returns the value at the end of a way or, where the way cannot be followed to its end, as with a set, all that
+// Key returns the name or the index of the step; "" for an invalid one.
+func (s PathStep) Key() string {
+	key := decode(s.Value)
+	if typed, ok := key.(map[string]any); ok && s.Type == "index" {
+		key = typed["value"]
+	}
+	switch key := key.(type) {
+	case string:
+		return key
+	case json.Number:
+		return key.String()
+	}
+	return ""
+}
+
+// follow returns the value at the end of a path or, where the path cannot be followed to its end, as with a set, all that
 // the value is part of: rather too much is hidden than too little.
-func follow(value any, way []traversal) any {
-	for _, step := range way {
-		next, ok := newFixture(value, step)
+func follow(value any, path []PathStep) any {
+	for _, step := range path {
+		next, ok := memberOf(value, step.Key())
 		if !ok {
 			return value
 		}
@@ -119,24 +135,19 @@ func follow(value any, way []traversal) any {
 	return value
 }
 
-func newFixture(value any, step traversal) (any, bool) {
-	key := decode(step.Value)
-	if typed, ok := key.(map[string]any); ok && step.Type == "index" {
-		key = typed["value"]
-	}
+// memberOf returns the member or the element of a value.
+func memberOf(value any, key string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
-		name, _ := key.(string)
-		if next, ok := v[name]; ok {
+		if next, ok := v[key]; ok {
 			return next, true
 		}
 		// A value of any type is written as {"value": ..., "type": ...}.
 		if inner, ok := v["value"]; ok && len(v) == 2 && v["type"] != nil {
-			return newFixture(inner, step)
+			return memberOf(inner, key)
 		}
 	case []any:
-		number, _ := key.(json.Number)
-		if i, err := number.Int64(); err == nil && 0 <= i && i < int64(len(v)) {
+		if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(v) {
 			return v[i], true
 		}
 	}

@@ -23,7 +23,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/state"
-	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/cli/workcopy"
 	"cairn.dev/cairn/internal/engine"
 )
@@ -237,7 +236,7 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 	if err := engine.CheckCode(l.kind, engine.Backend{}, code.FS()); err != nil {
 		return err
 	}
-	override := fmt.Sprintf("terraform {\n  backend \"local\" {\n    path = %s\n  }\n}\n", statefile.Quote(l.state()))
+	override := fmt.Sprintf("terraform {\n  backend \"local\" {\n    path = %s\n  }\n}\n", engine.Quote(l.state()))
 	if err := code.WriteFile(engine.OverrideFile, []byte(override), 0o600); err != nil {
 		return err
 	}

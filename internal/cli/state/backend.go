@@ -15,7 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -103,7 +103,7 @@ func backendFile(s *session.Session, key client.ObjectKey, address, ca string, c
 		{"address       ", address}, {"lock_address  ", address}, {"unlock_address", address},
 		{"lock_method   ", "LOCK"}, {"unlock_method ", "UNLOCK"}, {"username      ", backendUser},
 	} {
-		fmt.Fprintf(&text, "%s%s = %s\n", indent, argument[0], statefile.Quote(argument[1]))
+		fmt.Fprintf(&text, "%s%s = %s\n", indent, argument[0], engine.Quote(argument[1]))
 	}
 	if ca != "" {
 		fmt.Fprintf(&text, "%sclient_ca_certificate_pem = <<EOT\n%s\nEOT\n", indent, strings.TrimSpace(ca))

@@ -11,7 +11,7 @@ import (
 
 	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -67,13 +67,13 @@ func journalTable(s *session.Session, resources []userapi.JournalResource) error
 	for _, r := range resources {
 		id, standing := "-", standings[r.Standing]
 		if r.ID != "" {
-			id = statefile.Printable(r.ID)
+			id = plan.Escape(r.ID)
 		}
 		if standing == "" { // of a newer server
-			standing = statefile.Printable(r.Standing)
+			standing = plan.Escape(r.Standing)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
-			statefile.Printable(r.Address), statefile.Printable(r.Type), id, statefile.Printable(r.Run), standing)
+			plan.Escape(r.Address), plan.Escape(r.Type), id, plan.Escape(r.Run), standing)
 	}
 	return table.Flush()
 }

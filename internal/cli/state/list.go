@@ -11,6 +11,7 @@ import (
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 func listCommand(s *session.Session) *cobra.Command {
@@ -74,11 +75,11 @@ func table(s *session.Session, resources []statefile.Resource) error {
 		note := "-"
 		switch {
 		case r.Deposed != "":
-			note = "deposed " + statefile.Printable(r.Deposed)
+			note = "deposed " + plan.Escape(r.Deposed)
 		case r.Tainted:
 			note = "tainted"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Address, statefile.Printable(r.Mode), providerName(r.Provider), note)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Address, plan.Escape(r.Mode), providerName(r.Provider), note)
 	}
 	return table.Flush()
 }
@@ -87,10 +88,10 @@ func table(s *session.Session, resources []statefile.Resource) error {
 func providerName(in string) string {
 	before, source, found := strings.Cut(in, `provider["`)
 	if !found {
-		return statefile.Printable(in)
+		return plan.Escape(in)
 	}
 	source, alias, _ := strings.Cut(source, `"]`)
-	return statefile.Printable(before + source + alias)
+	return plan.Escape(before + source + alias)
 }
 
 // notInState returns the error of a resource that the state does not have, with similar ones.
@@ -99,7 +100,7 @@ func notInState(state *statefile.State, name, address string) error {
 	for _, r := range state.Resources {
 		addresses = append(addresses, r.Address)
 	}
-	text := fmt.Sprintf("there is no %s in the state of Stack %s", statefile.Printable(address), name)
+	text := fmt.Sprintf("there is no %s in the state of Stack %s", plan.Escape(address), name)
 	if near := session.Similar(address, addresses); len(near) > 0 {
 		return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
 	}

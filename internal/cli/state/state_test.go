@@ -17,7 +17,7 @@ func TestProviderName(t *testing.T) {
 		`provider["registry.opentofu.org/hashicorp/aws"]`:            "registry.opentofu.org/hashicorp/aws",
 		`provider["registry.opentofu.org/hashicorp/aws"].eu`:         "registry.opentofu.org/hashicorp/aws.eu",
 		`module.a.provider["registry.opentofu.org/hashicorp/aws"].x`: "module.a.registry.opentofu.org/hashicorp/aws.x",
-		"provider.aws\x1b": `provider.aws\x1b`,
+		"provider.aws\x1b": `provider.aws\u001b`,
 	} {
 		if got := providerName(in); got != want {
 			t.Errorf("%s: %s", in, got)

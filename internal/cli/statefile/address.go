@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 // address returns the address of a resource as the engine writes it.
@@ -22,11 +23,11 @@ func address(r Resource) string {
 	switch key := r.Key.(type) {
 	case nil:
 	case string:
-		a.WriteString("[" + Quote(key) + "]")
+		a.WriteString("[" + engine.Quote(key) + "]")
 	default:
 		fmt.Fprintf(&a, "[%v]", key)
 	}
-	return Printable(a.String())
+	return plan.Escape(a.String())
 }
 
 // order compares resources as the engine lists them: by module, data before managed resources, by type, name and key.
@@ -72,52 +73,3 @@ func below(address, of string) bool {
 	rest, ok := strings.CutPrefix(address, of)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
-
-// Quote returns a text as a string of the engine's language. It escapes control characters of terminals.
-func Quote(s string) string {
-	var q strings.Builder
-	q.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			q.WriteRune('\\')
-			q.WriteRune(r)
-		case r == '\n':
-			q.WriteString(`\n`)
-		case r == '\r':
-			q.WriteString(`\r`)
-		case r == '\t':
-			q.WriteString(`\t`)
-		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
-			q.WriteRune(r)
-			q.WriteRune(r)
-		default:
-			q.WriteString(printable(r))
-		}
-	}
-	q.WriteByte('"')
-	return q.String()
-}
-
-// Printable escapes control characters of terminals: the author of a state is not trusted.
-func Printable(s string) string {
-	if !strings.ContainsFunc(s, isControl) {
-		return s
-	}
-	var p strings.Builder
-	for _, r := range s {
-		p.WriteString(printable(r))
-	}
-	return p.String()
-}
-
-func printable(r rune) string {
-	if isControl(r) {
-		return strings.Trim(strconv.QuoteRuneToASCII(r), "'")
-	}
-	return string(r)
-}
-
-// isControl returns whether a terminal may interpret a character: control characters, and those that change the
-// direction of the text.
-func isControl(r rune) bool { return !unicode.IsGraphic(r) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/base/natural"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // Actions of a difference.
@@ -209,7 +210,7 @@ func hasSecret(v any) bool {
 
 func join(path, name string) string {
 	if !plain(name) {
-		return path + "[" + Quote(name) + "]"
+		return path + "[" + engine.Quote(name) + "]"
 	}
 	if path == "" {
 		return name

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/redact"
 )
 
@@ -45,40 +46,19 @@ func Reveal(v any) any {
 // write to it which attributes a provider declares as sensitive, such as the result of random_password.
 type masker struct{ secrets *redact.Redactor }
 
-// step is a step of the path to a value in the attributes of a resource: get_attr with a name, or index.
-type step struct {
-	Type  string          `json:"type"`
-	Value json.RawMessage `json:"value"`
-}
-
-// key returns the name or the index of the step.
-func (s step) key() string {
-	key, _ := decode(s.Value) // an invalid step matches no value, so all of it is masked
-	if typed, ok := key.(map[string]any); ok && s.Type == "index" {
-		key = typed["value"]
-	}
-	switch key := key.(type) {
-	case string:
-		return key
-	case json.Number:
-		return key.String()
-	}
-	return ""
-}
-
 // mask returns v with Secrets for the values at the sensitive paths. A path that does not exist, such as into a set,
 // masks the whole value.
-func (m masker) mask(v any, paths [][]step, named bool) any {
+func (m masker) mask(v any, paths [][]engine.PathStep, named bool) any {
 	if inner, ok := dynamic(v); ok {
 		typed := v.(map[string]any)
 		return map[string]any{"value": m.mask(inner, paths, named), "type": typed["type"]}
 	}
-	into := map[string][][]step{}
+	into := map[string][][]engine.PathStep{}
 	for _, path := range paths {
-		if len(path) == 0 || !hasKey(v, path[0].key()) {
+		if len(path) == 0 || !hasKey(v, path[0].Key()) {
 			return Secret{v}
 		}
-		into[path[0].key()] = append(into[path[0].key()], path[1:])
+		into[path[0].Key()] = append(into[path[0].Key()], path[1:])
 	}
 	switch v := v.(type) {
 	case map[string]any:

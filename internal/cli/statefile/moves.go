@@ -1,6 +1,10 @@
 package statefile
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"cairn.dev/cairn/internal/engine"
+)
 
 // object identifies a real object: engines do not store in the state that an address has changed.
 type object struct{ kind, provider, id string }
@@ -45,7 +49,7 @@ func objectID(r Resource) string {
 		if id == "" || id == "none" { // the ID of each random_password
 			return ""
 		}
-		return Quote(id)
+		return engine.Quote(id)
 	case json.Number:
 		return id.String()
 	}

@@ -79,13 +79,13 @@ type file struct {
 }
 
 type instance struct {
-	Key        json.RawMessage   `json:"index_key"`
-	Status     string            `json:"status"`
-	Deposed    string            `json:"deposed"`
-	Provider   string            `json:"provider"`
-	Attributes json.RawMessage   `json:"attributes"`
-	Flat       map[string]string `json:"attributes_flat"`
-	Sensitive  [][]step          `json:"sensitive_attributes"`
+	Key        json.RawMessage     `json:"index_key"`
+	Status     string              `json:"status"`
+	Deposed    string              `json:"deposed"`
+	Provider   string              `json:"provider"`
+	Attributes json.RawMessage     `json:"attributes"`
+	Flat       map[string]string   `json:"attributes_flat"`
+	Sensitive  [][]engine.PathStep `json:"sensitive_attributes"`
 
 	SchemaVersion       json.RawMessage `json:"schema_version"`
 	Dependencies        json.RawMessage `json:"dependencies"`

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -222,7 +223,7 @@ func TestPrintable(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.WriteString(s.Resources[0].Address)
-	if strings.ContainsFunc(out.String(), func(r rune) bool { return isControl(r) && r != '\n' }) {
+	if strings.ContainsFunc(out.String(), func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
 		t.Errorf("%q", out.String())
 	}
 }
@@ -270,7 +271,7 @@ func FuzzState(f *testing.F) {
 		if d := Compare(s, s); !d.None() {
 			t.Errorf("a state is different from itself: %+v", d)
 		}
-		if strings.ContainsFunc(out.String(), func(r rune) bool { return isControl(r) && r != '\n' }) {
+		if strings.ContainsFunc(out.String(), func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
 			t.Errorf("%q", out.String())
 		}
 	})

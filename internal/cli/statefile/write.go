@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/engine/plan"
 )
 
 // Style is the style of the output.
@@ -34,7 +37,7 @@ func WriteResource(w io.Writer, r Resource, style Style) error {
 	comment := "# " + r.Address
 	switch {
 	case r.Deposed != "":
-		comment += " (deposed object " + Printable(r.Deposed) + ", which is still to be destroyed)"
+		comment += " (deposed object " + plan.Escape(r.Deposed) + ", which is still to be destroyed)"
 	case r.Tainted:
 		comment += " (tainted: the next plan replaces it)"
 	}
@@ -43,7 +46,7 @@ func WriteResource(w io.Writer, r Resource, style Style) error {
 	if r.Mode == "data" {
 		kind = "data"
 	}
-	fmt.Fprintf(&out, "%s %s %s ", kind, Quote(r.Type), Quote(r.Name))
+	fmt.Fprintf(&out, "%s %s %s ", kind, engine.Quote(r.Type), engine.Quote(r.Name))
 	if attributes, ok := r.Attributes.(map[string]any); ok {
 		p := printer{&out, style}
 		p.fields(attributes, "")
@@ -84,7 +87,7 @@ func field(name string) string {
 	if plain(name) {
 		return name
 	}
-	return Quote(name)
+	return engine.Quote(name)
 }
 
 func (p printer) value(v any, indent string) {
@@ -121,14 +124,14 @@ func (p printer) value(v any, indent string) {
 func (p printer) text(s, indent string) {
 	lines := strings.Split(s, "\n")
 	if len(lines) < 3 || lines[len(lines)-1] != "" || slices.Contains(lines, "EOT") || strings.ContainsAny(s, "\r\x00") {
-		p.WriteString(Quote(s))
+		p.WriteString(engine.Quote(s))
 		return
 	}
 	p.WriteString("<<-EOT\n")
 	for _, line := range lines[:len(lines)-1] {
 		quoted := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(line)
 		if quoted != "" {
-			quoted = indent + "    " + Printable(quoted)
+			quoted = indent + "    " + plan.Escape(quoted)
 		}
 		p.WriteString(quoted + "\n")
 	}
@@ -154,7 +157,7 @@ func (d Difference) Write(w io.Writer, style Style) error {
 		}
 		name := r.Address
 		if r.Deposed != "" {
-			name += " (deposed " + Printable(r.Deposed) + ")"
+			name += " (deposed " + plan.Escape(r.Deposed) + ")"
 		}
 		if r.Previous != "" {
 			name += " (moved from " + r.Previous + ")"
@@ -164,7 +167,7 @@ func (d Difference) Write(w io.Writer, style Style) error {
 			out.WriteString("      " + style.attribute(a) + "\n")
 		}
 		for _, note := range r.Notes {
-			out.WriteString("      " + style.paint(faint, "# "+Printable(note)) + "\n")
+			out.WriteString("      " + style.paint(faint, "# "+plan.Escape(note)) + "\n")
 		}
 	}
 	if len(d.Outputs) > 0 {
@@ -199,7 +202,7 @@ func (s Style) mark(action string) string {
 }
 
 func (s Style) attribute(a AttributeDifference) string {
-	path := Printable(a.Path)
+	path := plan.Escape(a.Path)
 	switch mark := s.mark(a.Action); a.Action {
 	case Added:
 		return fmt.Sprintf("%s %s = %s", mark, path, short(a.After))
@@ -221,7 +224,7 @@ func short(v any) string {
 	text := ""
 	switch v := v.(type) {
 	case string:
-		text = Quote(v)
+		text = engine.Quote(v)
 	case Secret:
 		return Masked
 	default:
@@ -231,7 +234,7 @@ func short(v any) string {
 		if err := encoder.Encode(v); err != nil {
 			return err.Error()
 		}
-		text = Printable(strings.ReplaceAll(strings.TrimSuffix(data.String(), "\n"), `"`+Masked+`"`, Masked))
+		text = plan.Escape(strings.ReplaceAll(strings.TrimSuffix(data.String(), "\n"), `"`+Masked+`"`, Masked))
 	}
 	if runes := []rune(text); len(runes) > longestShown {
 		return fmt.Sprintf("%s... (%d characters)", string(runes[:longestShown]), len(runes))

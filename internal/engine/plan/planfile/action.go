@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	tfjson "github.com/hashicorp/terraform-json"
-	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/engine"
 )
 
 // action as a plan file has it.
@@ -86,7 +86,7 @@ func hasKey(address string, index any) bool {
 	case string:
 		quoted := `"` + k + `"`
 		if strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\$%", r) }) {
-			quoted = string(hclwrite.TokensForValue(cty.StringVal(k)).Bytes())
+			quoted = engine.Quote(k)
 		}
 		return strings.HasSuffix(address, "["+quoted+"]")
 	}
