@@ -276,39 +276,22 @@ func TestPanicOfAPolicyDenies(t *testing.T) {
 	}
 }
 
-// TestPathologicalPoliciesAreStopped checks what no check within the process could bound, and what can: searches without
-// end, calls that allocate much or take long at once, and results that double.
+// TestPathologicalPoliciesAreStopped checks policies that use up the memory or end the process otherwise, or that one might
+// expect to. TestUninterruptiblePolicyIsKilled checks what only takes too long.
 func TestPathologicalPoliciesAreStopped(t *testing.T) {
-	wide := strings.TrimPrefix(strings.Repeat("; x%d in numbers.range(1, 100)", 12), "; ")
-	for i := range 12 {
-		wide = strings.Replace(wide, "x%d", fmt.Sprintf("some x%d", i), 1)
-	}
-	const marshal = `deny contains "x" if json.marshal(l40) == ""`
 	for name, module := range map[string]string{
-		"a search without end":             "deny contains \"x\" if { " + wide + "; x0 + x1 + x2 < 0 }",
-		"a comprehension without end":      "deny contains \"x\" if count([1 | " + wide + "]) > 1",
-		"a list of all numbers":            "deny contains \"x\" if count(numbers.range(1, 100000000000)) > 1",
 		"lists that double":                "l0 := [1, 2, 3, 4, 5, 6, 7, 8]\n" + doubling(40) + "deny contains \"x\" if count(l40) > 1",
 		"texts that multiply":              longText + "deny contains \"x\" if count(replace(s, \"\", s)) > 1",
-		"addresses of a network":           "deny contains \"x\" if count(net.cidr_expand(\"0.0.0.0/0\")) > 1",
 		"as many findings as there can be": "deny contains x if some x in numbers.range(1, 100000000000)",
-		"an expression with many states": "deny contains \"x\" if regex.match(\"" + strings.Repeat("(a|b|.*c){1,100}", 50) +
-			"d\", concat(\"\", [\"ab\" | some i in numbers.range(1, 200000)]))",
-		"JSON of lists that are the same": "l0 := [\"a\"]\n" + pairing("l", 40) + marshal,
-		"findings that are the same":      "l0 := [\"a\"]\n" + pairing("l", 40) + "deny contains l40",
-		"places in a text":                longText + `deny contains "x" if indexof_n(s, substring(s, 0, 1000000)) == []`,
-		"a list in a list":                "l := numbers.range(1, 300000)\ndeny contains \"x\" if object.subset(l, l)",
+		"JSON of lists that are the same":  "l0 := [\"a\"]\n" + pairing("l", 40) + `deny contains "x" if json.marshal(l40) == ""`,
+		"a list in a list":                 "l := numbers.range(1, 300000)\ndeny contains \"x\" if object.subset(l, l)",
 	} {
 		stops(t, name, "c/a.rego", "package main\n"+module)
 	}
 	for name, expression := range map[string]string{
 		"texts that multiply in CEL": "plan.text.replace('', plan.text).replace('', plan.text) == ''",
-		"a search that does not end": "plan.text.replace('', plan.text).matches('(" + strings.Repeat("(a|b|.*c){1,100}", 50) + ")d')",
-		"lists that multiply":        "plan.text.split('').join(plan.text).split('').join(plan.text) == ''",
-		"lists of nothing":           "[['']]" + strings.Repeat(".map(a, a + a)", 40) + "[0].join() == ''",
-		"lists that are alike":       "[1]" + strings.Repeat(".map(a, [a, a])", 40) + " == [1]" + strings.Repeat(".map(a, [a, a])", 40),
-		"lists that differ":          "[1]" + strings.Repeat(".map(a, [a, a])", 40) + " != [1]" + strings.Repeat(".map(a, [a, a])", 40),
-		"a search in lists":          "1 in [[0]]" + strings.Repeat(".map(a, a + a)", 40) + "[0]",
+		"an expression with many states": "plan.text.replace('', plan.text).matches('(" +
+			strings.Repeat("(a|b|.*c){1,100}", 50) + ")d')",
 	} {
 		stops(t, name, "c/a.yaml", "validations:\n- expression: \""+expression+"\"")
 	}
@@ -345,26 +328,14 @@ func doubling(n int) string {
 	return b.String()
 }
 
-// TestPolicyThatIsTooComplexToCompileIsStopped checks texts that the compiler, which cannot be interrupted, would
-// compile for hours.
-func TestPolicyThatIsTooComplexToCompileIsStopped(t *testing.T) {
-	for name, text := range map[string]string{
-		"comprehensions in comprehensions": "x := " + strings.Repeat("[1 | y := ", 30) + "1" + strings.Repeat("]", 30),
-		"sets of objects of lists":         "x := " + strings.Repeat("{1 | y := {1: 1 | z := [1 | w := ", 10) + "1" + strings.Repeat("]}}", 10),
-		"a sum without end":                "x := " + strings.Repeat("1+", 80_000) + "1",
-		"brackets":                         "x := " + strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000),
-		"a long body":                      "x if {\n" + strings.Repeat("1 < 2\n", 30_000) + "}",
-		"many branches":                    "x := 1 if false " + strings.Repeat(" else := 1 if false", 8000),
-	} {
-		a := apart(time.Minute, asAnswerer)
-		a.compile = 3 * time.Second
-		err := a.Compile(t.Context(), listed([]string{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}))
-		var invalid *Invalid
-		if err != nil && !errors.As(err, &invalid) && !errors.Is(err, ErrTooMuch) && !errors.Is(err, ErrCutOff) {
-			t.Errorf("%s: %v", name, err)
-		}
-		expectNoChildren(t)
+// TestPolicyThatNestsTooDeepIsStopped checks a text for which the compiler, which cannot be interrupted, calls itself often.
+func TestPolicyThatNestsTooDeepIsStopped(t *testing.T) {
+	text := "x := " + strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000)
+	err := apart(time.Minute, asAnswerer).Compile(t.Context(), listed([]string{"c/a.rego", "package main\n" + text}))
+	if err != nil && !errors.As(err, new(*Invalid)) && !errors.Is(err, ErrTooMuch) {
+		t.Error(err)
 	}
+	expectNoChildren(t)
 }
 
 func TestPolicyCannotAccessTheNetwork(t *testing.T) {

@@ -97,7 +97,7 @@ func FuzzParse(f *testing.F) {
 
 // TestMemoryOfParse checks states with the most elements per byte, such as a list of empty resources.
 func TestMemoryOfParse(t *testing.T) {
-	const size = 16 << 20
+	const size = 4 << 20
 	list := func(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", size/(len(one)+1)), ",") }
 	var names strings.Builder
 	for i := 0; names.Len() < size; i++ {
