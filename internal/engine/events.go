@@ -31,7 +31,8 @@ type Events struct {
 	// Changes in a plan, and whether they are all that it has: their summary follows them.
 	Changes Changes
 	Planned bool
-	// Reads: the apply of a plan would read data sources, as those of check blocks. OutputsChange: it would change outputs.
+	// Reads: the apply of a plan would read data sources, as those of check blocks. OutputsChange: it would change
+	// outputs.
 	Reads, OutputsChange bool
 	// Gone has the addresses of resources of the state that the plan did not find any longer.
 	Gone []string
@@ -48,8 +49,8 @@ type Events struct {
 // state. Terragrunt, which may ignore that its engine was killed, has the exit code of an apply that ended.
 func (all *Events) Ended() bool { return all.Done != nil || len(all.Errors) > 0 }
 
-// HasChanges reports whether the apply of a plan would change something, given the exit code of the plan. That code also
-// stands for a plan that only reads data sources, as every plan of code with a data source in a check block does.
+// HasChanges reports whether the apply of a plan would change something, given the exit code of the plan. That code
+// also stands for a plan that only reads data sources, as every plan of code with a data source in a check block does.
 func (all *Events) HasChanges(exitCode int32) bool {
 	onlyReads := all.Reads && !all.OutputsChange
 	return len(all.Changes) > 0 || exitCode == PlanChanges && !onlyReads
@@ -101,7 +102,8 @@ type hook struct {
 	ID     string `json:"id_value"`
 }
 
-// UnmarshalJSON reads the report of an apply about a resource, or about an action of a provider, which is an object there.
+// UnmarshalJSON reads the report of an apply about a resource, or about an action of a provider, which is an object
+// there.
 func (h *hook) UnmarshalJSON(data []byte) error {
 	type resource hook
 	var about struct {

@@ -101,7 +101,8 @@ func FuzzReadEvents(f *testing.F) {
 	})
 }
 
-// TestActionsOfProvidersAreReported has the events that Terraform 1.14 and later print, as internal/command/views/json of it has them.
+// TestActionsOfProvidersAreReported has the events that Terraform 1.14 and later print, as internal/command/views/json
+// of it has them.
 func TestActionsOfProvidersAreReported(t *testing.T) {
 	const lines = `{"@message":"planned","type":"planned_action_invocation","invocation":{"action":{"addr":"action.a_call.x","action_type":"a_call"}}}
 {"@message":"Action started: action.a_call.x","type":"action_start","hook":{"action":{"addr":"action.a_call.x","action_type":"a_call"},"lifecycle":{}}}

@@ -296,7 +296,8 @@ func FuzzReadInstances(f *testing.F) {
 	})
 }
 
-// TestDoneIsReportedDuringAnApply checks that each change is reported at its end, and that a destroyed resource has the ID of its start event.
+// TestDoneIsReportedDuringAnApply checks that each change is reported at its end, and that a destroyed resource has the
+// ID of its start event.
 func TestDoneIsReportedDuringAnApply(t *testing.T) {
 	const events = `{"type":"apply_start","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"delete","id_key":"id","id_value":"old"}}
 {"type":"apply_start","hook":{"resource":{"addr":"data.a.b","resource_type":"a"},"action":"read"}}

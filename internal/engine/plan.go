@@ -78,8 +78,8 @@ func (all *Changes) add(c change) {
 	}
 }
 
-// Forget adds the resources that no longer exist and that the plan does not create again: the apply takes them out of the
-// state. Engines report them as drift alone.
+// Forget adds the resources that no longer exist and that the plan does not create again: the apply takes them out of
+// the state. Engines report them as drift alone.
 func (all *Changes) Forget(gone []string) {
 	if len(gone) == 0 {
 		return

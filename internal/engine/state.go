@@ -122,8 +122,8 @@ func (s PathStep) Key() string {
 	return ""
 }
 
-// follow returns the value at the end of a path or, where the path cannot be followed to its end, as with a set, all that
-// the value is part of: rather too much is hidden than too little.
+// follow returns the value at the end of a path or, where the path cannot be followed to its end, as with a set, all
+// that the value is part of: rather too much is hidden than too little.
 func follow(value any, path []PathStep) any {
 	for _, step := range path {
 		next, ok := memberOf(value, step.Key())

@@ -40,7 +40,8 @@ func recordedWith(name string) []string {
 	return terraforms
 }
 
-// readRecording returns the recorded output of Terraform: its events, or the errors in its text, and the text for users.
+// readRecording returns the recorded output of Terraform: its events, or the errors in its text, and the text for
+// users.
 func readRecording(t *testing.T, version, name string) (recorded, Events, string) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/terraform-" + version + ".json")
@@ -268,7 +269,8 @@ func FuzzReadErrors(f *testing.F) {
 	})
 }
 
-// FuzzListener checks that the result does not depend on the chunks of the output, and that lines which are no events are kept.
+// FuzzListener checks that the result does not depend on the chunks of the output, and that lines which are no events
+// are kept.
 func FuzzListener(f *testing.F) {
 	f.Add([]byte(`{"type":"version","terraform":"1.5.7"}`+"\nplain\n"), 3)
 	f.Fuzz(func(t *testing.T, data []byte, at int) {

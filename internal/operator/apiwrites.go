@@ -59,7 +59,8 @@ var written = map[string]bool{
 	"tokenreviews": true, "subjectaccessreviews": true, "localsubjectaccessreviews": true,
 }
 
-// resourceIn finds the resource in the path of a request: /api/v1/namespaces/prod/pods/x, or /apis/cairn.dev/v1alpha1/...
+// resourceIn finds the resource in the path of a request: /api/v1/namespaces/prod/pods/x, or
+// /apis/cairn.dev/v1alpha1/...
 func resourceIn(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {

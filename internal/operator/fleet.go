@@ -18,9 +18,9 @@ import (
 )
 
 // fleet exports the status of all Stacks, Runs and States, and of other kinds how many objects are Ready, to
-// Prometheus: by namespace, and never by name. It reads the cache, so that a deleted namespace is gone from here too. Of several processes only the one
-// that reconciles exports it, or sums would count everything several times. What may last too long is exported as
-// the time that it began, so that an alert subtracts it from now.
+// Prometheus: by namespace, and never by name. It reads the cache, so that a deleted namespace is gone from here too.
+// Of several processes only the one that reconciles exports it, or sums would count everything several times. What may
+// last too long is exported as the time that it began, so that an alert subtracts it from now.
 type fleet struct {
 	cache client.Reader
 	// leading is closed once this process reconciles.
@@ -249,8 +249,8 @@ func (g *gauges) oldest(at time.Time, desc *prometheus.Desc, labels ...string) {
 	}
 }
 
-// readyOf is the status of a Ready condition and since when. Its reason is one of those in the API: a user who can write
-// a status can write any, and each is a series.
+// readyOf is the status of a Ready condition and since when. Its reason is one of those in the API: a user who can
+// write a status can write any, and each is a series.
 func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason string, since time.Time) {
 	c := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	if c == nil {

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// releaseAfter are the times after the caches have synced at which memory is returned: when all objects are reconciled, and on a slow machine.
+// releaseAfter are the times after the caches have synced at which memory is returned: when all objects are reconciled,
+// and on a slow machine.
 var releaseAfter = []time.Duration{30 * time.Second, 5 * time.Minute}
 
-// gcPercentAtStart is the GC target percentage until the first objects are reconciled; it is 100 afterwards. Garbage between the objects that stay
-// is memory that is never returned to the system.
+// gcPercentAtStart is the GC target percentage until the first objects are reconciled; it is 100 afterwards. Garbage
+// between the objects that stay is memory that is never returned to the system.
 const gcPercentAtStart = 50
 
 // collectEagerly lowers the GC target percentage until restore is called. A lower GOGC, or off, is kept.
@@ -40,8 +41,8 @@ func limitMemory(file string) {
 	}
 }
 
-// memoryReleaser returns memory to the system after a start: reading ten thousand Stacks takes twice the memory that they take in the cache, and Go
-// would keep much of it.
+// memoryReleaser returns memory to the system after a start: reading ten thousand Stacks takes twice the memory that
+// they take in the cache, and Go would keep much of it.
 type memoryReleaser struct {
 	cache interface {
 		WaitForCacheSync(ctx context.Context) bool

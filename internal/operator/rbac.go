@@ -6,7 +6,8 @@ package operator
 // missing and what is not used.
 //
 // Both halves keep a cache, which lists and watches, and the server a catalog; lifecycle/kinds has the markers of
-// Cairn's objects. Of Secrets and ConfigMaps the cache has metadata only (cacheOptions), but a role cannot express that.
+// Cairn's objects. Of Secrets and ConfigMaps the cache has metadata only (cacheOptions), but a role cannot express
+// that.
 //
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets;configmaps;pods,verbs=list;watch
 

@@ -11,9 +11,9 @@ import (
 // readYourWritesTimeout is how long a read waits for the cache to have what was written before it.
 const readYourWritesTimeout = 5 * time.Second
 
-// boundedReadYourWrites is a client whose reads wait until the cache has what this process wrote, up to a timeout. After a new list the cache
-// receives no events of objects that were created and deleted in between, and would wait forever. After the timeout a read returns what the cache
-// has; reconcilers work with stale reads.
+// boundedReadYourWrites is a client whose reads wait until the cache has what this process wrote, up to a timeout.
+// After a new list the cache receives no events of objects that were created and deleted in between, and would wait
+// forever. After the timeout a read returns what the cache has; reconcilers work with stale reads.
 type boundedReadYourWrites struct {
 	client.Client
 	patience time.Duration

@@ -160,8 +160,8 @@ func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
 	return at, nil
 }
 
-// onRunEvent calls changed for every event on a Run. That it is finished is the event of its deletion where the cache has no such
-// Runs: what changed reads it.
+// onRunEvent calls changed for every event on a Run. That it is finished is the event of its deletion where the cache
+// has no such Runs: what changed reads it.
 func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// twenty resources, of which eight are there at once; each of the others takes minutes, one after the other, but for an engine that is
-// interrupted.
+// twenty resources, of which eight are there at once; each of the others takes minutes, one after the other, but for an
+// engine that is interrupted.
 func twenty() string {
 	var code strings.Builder
 	code.WriteString("resource \"terraform_data\" \"quick\" { count = 7 }\n")

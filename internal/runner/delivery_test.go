@@ -17,10 +17,10 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// BenchmarkDelivery is what the code of one Stack costs, from a mirror of a repository of 2,000 Stacks and 100,000 files
-// to the files in the pod: for a Stack that reads nothing outside of its folder and its module, for one that reads a file
-// and one that reads a directory of 1,000 files elsewhere. Beside them, a tenth of the repository: an archive has at most
-// 10,000 files.
+// BenchmarkDelivery is what the code of one Stack costs, from a mirror of a repository of 2,000 Stacks and 100,000
+// files to the files in the pod: for a Stack that reads nothing outside of its folder and its module, for one that
+// reads a file and one that reads a directory of 1,000 files elsewhere. Beside them, a tenth of the repository: an
+// archive has at most 10,000 files.
 func BenchmarkDelivery(b *testing.B) {
 	tree, mirror := largeMonorepo(b)
 	for _, bench := range []struct{ name, path string }{

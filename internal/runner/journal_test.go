@@ -211,7 +211,8 @@ resource "terraform_data" "a" {
 				first.Engine = engine
 				run(t, s, nil, s.planned(first, nil))
 				old := s.ids()["a"]
-				// Tainted, so that it is replaced though nothing else changed: terraform_data forgets at an import what it was made with.
+				// Tainted, so that it is replaced though nothing else changed: terraform_data forgets at an import what it was made
+				// with.
 				s.state = bytes.Replace(s.state, []byte(`"schema_version"`), []byte(`"status":"tainted","schema_version"`), 1)
 				// Where it is created first, the old one is destroyed only after what depends on it, which waits.
 				source := code("2", `

@@ -182,7 +182,8 @@ func executable(t testing.TB, path, script string) {
 	}
 }
 
-// lockedBuffer is a buffer for many goroutines. It has no method of the buffer's but these: what else copies into it would do so without the lock.
+// lockedBuffer is a buffer for many goroutines. It has no method of the buffer's but these: what else copies into it
+// would do so without the lock.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -44,7 +44,8 @@ type testServer struct {
 	outputs  runnerapi.Outputs
 	others   map[string]runnerapi.Output // outputs of other Stacks, by stack/output
 	engines  map[string]engineKept       // by name
-	// downloads are what is answered before an engine is there, one at a time; the last one for ever when it is unreachable.
+	// downloads are what is answered before an engine is there, one at a time; the last one for ever when it is
+	// unreachable.
 	downloads []runnerapi.Download
 	reports   map[int32][]runnerapi.Report
 	logs      map[int32][]byte

@@ -95,21 +95,23 @@ const LargestPlanDocument = LargestPlanJSON + 8<<20
 
 // PlanDocument is what an engine prints of a plan, and what of it users may not see.
 type PlanDocument struct {
-	// Secrets are the secret values in the plan that the engine has not marked as sensitive, in the form in which they are there.
+	// Secrets are the secret values in the plan that the engine has not marked as sensitive, in the form in which they are
+	// there.
 	Secrets []string `json:"secrets"`
-	// Plan is the engine's JSON of the plan, with all values: the server compares it with the plan file, which has them too.
+	// Plan is the engine's JSON of the plan, with all values: the server compares it with the plan file, which has them
+	// too.
 	Plan json.RawMessage `json:"plan"`
 }
 
-// PutPlanDocument stores the PlanDocument of a plan that is stored. An *Error of code 422 means that it does not describe the
-// plan file, 409 that another one is stored.
+// PutPlanDocument stores the PlanDocument of a plan that is stored. An *Error of code 422 means that it does not
+// describe the plan file, 409 that another one is stored.
 func (c *Client) PutPlanDocument(ctx context.Context, digest string, body io.ReaderAt, size int64) error {
 	path := "/v1/plan/" + url.PathEscape(digest) + "/document"
 	return c.do(ctx, call{method: http.MethodPut, path: path, body: body, size: size})
 }
 
-// PlanJSON writes the JSON of a plan, without secrets, into file, which then holds nothing else. An *Error of code 404 means
-// that there is none.
+// PlanJSON writes the JSON of a plan, without secrets, into file, which then holds nothing else. An *Error of code 404
+// means that there is none.
 func (c *Client) PlanJSON(ctx context.Context, digest string, file *os.File) error {
 	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest)+"/json", file, LargestPlanJSON)
 }

@@ -254,9 +254,9 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return request, nil
 }
 
-// expired returns whether the token of a request was expired by its own claim: the kubelet is late to renew it, as after
-// its machine slept or while it is away, and a state must not be given up for that. A token that is none of Kubernetes
-// has not expired.
+// expired returns whether the token of a request was expired by its own claim: the kubelet is late to renew it, as
+// after its machine slept or while it is away, and a state must not be given up for that. A token that is none of
+// Kubernetes has not expired.
 func expired(request *http.Request, now time.Time) bool {
 	parts := strings.Split(request.Header.Get("Authorization"), ".")
 	if len(parts) != 3 {

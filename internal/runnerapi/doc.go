@@ -1,5 +1,5 @@
-// Package runnerapi has the types of the runner API, over HTTP between a runner and the server, and the runner's client. It knows
-// nothing of Kubernetes, so that the runner stays small.
+// Package runnerapi has the types of the runner API, over HTTP between a runner and the server, and the runner's
+// client. It knows nothing of Kubernetes, so that the runner stays small.
 //
 //	GET    /v1/order?after=N&wait=D   the next Order for the pod that asks; held for up to 30 s while there is none
 //	GET    /v1/sources/{digest}       the Stack's code, tar.gz
@@ -38,9 +38,9 @@
 //	                                  in the header Cairn-Log-Offset
 //	POST   /v1/operations?offset=N    append to the operations of an apply, in the same way: lines, each an Operation
 //
-// Every request carries the pod's token (audience "cairn"), in the header Cairn-Attempt the number of the attempt
-// it is sent for, and in the header Cairn-Session the key of the runner's session. The server answers 403 when the Run
-// does not name that pod as that attempt's. Errors are plain text. A request answered with 429 or 5xx may be sent again.
+// Every request carries the pod's token (audience "cairn"), in the header Cairn-Attempt the number of the attempt it is
+// sent for, and in the header Cairn-Session the key of the runner's session. The server answers 403 when the Run does
+// not name that pod as that attempt's. Errors are plain text. A request answered with 429 or 5xx may be sent again.
 //
 // The token alone is not enough, because all programs in the pod can read it. The runner generates the key before it
 // starts any of them, and keeps it in memory. The server binds the pod to the first key that it receives, before it
@@ -103,14 +103,14 @@ type PlanKept struct {
 	Digest string `json:"digest"`
 }
 
-// InputsKept are the variable files, by name, as they were given to the engine. A destroy gets them back, in the order of
-// their names.
+// InputsKept are the variable files, by name, as they were given to the engine. A destroy gets them back, in the order
+// of their names.
 type InputsKept struct {
 	Files map[string][]byte `json:"files"`
 }
 
-// EngineRelease is an engine that the server has, checked against its maker's signature or, if Unsigned, against a digest
-// in the configuration of the installation.
+// EngineRelease is an engine that the server has, checked against its maker's signature or, if Unsigned, against a
+// digest in the configuration of the installation.
 type EngineRelease struct {
 	Version string `json:"version"`
 	// Digest and Size of its program.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Download is what the server fetches for a request that it answers once that is done: the answer with code 202. Who asks
-// again hears how far it is then.
+// Download is what the server fetches for a request that it answers once that is done: the answer with code 202. Who
+// asks again hears how far it is then.
 type Download struct {
 	// What is fetched. Example: Terraform 1.5.7.
 	What string `json:"what"`

@@ -1,7 +1,7 @@
 package runnerapi
 
-// Classes of a failure that a runner reports. They are those of v1alpha1.FailureClass, which the runner does not import since the
-// API imports Kubernetes; a test of internal/server compares them.
+// Classes of a failure that a runner reports. They are those of v1alpha1.FailureClass, which the runner does not import
+// since the API imports Kubernetes; a test of internal/server compares them.
 const (
 	FailureTransient          = "Transient"
 	FailureConfigurationError = "ConfigurationError"

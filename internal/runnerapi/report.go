@@ -38,7 +38,8 @@ type Done struct {
 	Changed *int32 `json:"changed,omitempty"`
 	// Saved is true when an apply ended, well or not, and the state has all it did: the journal is not needed any more.
 	Saved bool `json:"saved,omitempty"`
-	// Settled is set when a plan found nothing that is still to be taken into the state in the journal, which it read up to there.
+	// Settled is set when a plan found nothing that is still to be taken into the state in the journal, which it read up
+	// to there.
 	Settled string `json:"settled,omitempty"`
 }
 

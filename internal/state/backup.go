@@ -308,9 +308,9 @@ func (s *Backups) stackUID(ctx context.Context, key types.NamespacedName) (types
 	return stack.UID, nil
 }
 
-// Restore takes a backup that Cairn does not take by itself, or the last version in Secrets if the State names none, for
-// a user; or discards both, so that the State counts as it is. It is for the administrators of an installation, since the backup may have the state of another owner's
-// Stack of the same name.
+// Restore takes a backup that Cairn does not take by itself, or the last version in Secrets if the State names none,
+// for a user; or discards both, so that the State counts as it is. It is for the administrators of an installation,
+// since the backup may have the state of another owner's Stack of the same name.
 func (s *Users) Restore(
 	ctx context.Context, key types.NamespacedName, by string, forget bool,
 ) (v1alpha1.StateStatus, error) {
@@ -377,7 +377,8 @@ func (s *Users) forget(ctx context.Context, key types.NamespacedName, backup boo
 	})
 }
 
-// restoreUnnamed has a State name the version that is in Secrets. It keeps its number, so that these are its Secrets again.
+// restoreUnnamed has a State name the version that is in Secrets. It keeps its number, so that these are its Secrets
+// again.
 func (s *Users) restoreUnnamed(
 	ctx context.Context, key types.NamespacedName, by string, found storage.Found,
 ) (v1alpha1.StateStatus, error) {

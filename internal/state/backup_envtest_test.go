@@ -37,8 +37,8 @@ func (env *testEnv) stack() {
 	must(env.T, apiserver.Kube.Update(env.Context(), env.run))
 }
 
-// restoreStatus sets an earlier status of the State, as when etcd is restored. Without one the State and its Secrets are
-// deleted.
+// restoreStatus sets an earlier status of the State, as when etcd is restored. Without one the State and its Secrets
+// are deleted.
 func (env *testEnv) restoreStatus(to *v1alpha1.StateStatus) {
 	env.Helper()
 	st := &v1alpha1.State{}
@@ -95,8 +95,8 @@ func TestStateIsRestoredFromTheBackup(t *testing.T) {
 	}
 }
 
-// TestRestoredStateHasItsStack checks that the Stack which applied a State applies it, and destroys it, also when the State
-// comes from its backup. A state that a user pushed has none there either.
+// TestRestoredStateHasItsStack checks that the Stack which applied a State applies it, and destroys it, also when the
+// State comes from its backup. A state that a user pushed has none there either.
 func TestRestoredStateHasItsStack(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	env.stack()
@@ -225,8 +225,8 @@ func TestBackupIsDeletedWithItsState(t *testing.T) {
 	}
 }
 
-// TestDeletedNamespaceLeavesTheBackupOfAState checks what follows spec.deletionPolicy Orphan in a namespace that is being
-// deleted: the State and its Secrets go with the namespace, and the bucket keeps the last copy.
+// TestDeletedNamespaceLeavesTheBackupOfAState checks what follows spec.deletionPolicy Orphan in a namespace that is
+// being deleted: the State and its Secrets go with the namespace, and the bucket keeps the last copy.
 func TestDeletedNamespaceLeavesTheBackupOfAState(t *testing.T) {
 	for name, test := range map[string]struct {
 		resources int

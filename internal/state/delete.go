@@ -100,9 +100,9 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 	return s.remove(ctx, key)
 }
 
-// keptInBucket reports whether what the bucket has of a State stays, after it wrote the backup of the current version: the
-// State has content and goes with its namespace, in which nothing can destroy its resources any more. A Stack of that name
-// in a namespace of that name does not take it without a user.
+// keptInBucket reports whether what the bucket has of a State stays, after it wrote the backup of the current version:
+// the State has content and goes with its namespace, in which nothing can destroy its resources any more. A Stack of
+// that name in a namespace of that name does not take it without a user.
 func (s *Store) keptInBucket(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (bool, error) {
 	if now.Resources == 0 && len(now.Outputs) == 0 && now.Rescued == nil {
 		return false, nil

@@ -54,8 +54,8 @@ func TestCrashBeforeTheStatusIsUpdated(t *testing.T) {
 	}
 }
 
-// TestInterruptedPushIsRepeated checks a first push whose bytes were stored before it failed: the same state is accepted
-// again, and another one is not, since a restored state looks the same.
+// TestInterruptedPushIsRepeated checks a first push whose bytes were stored before it failed: the same state is
+// accepted again, and another one is not, since a restored state looks the same.
 func TestInterruptedPushIsRepeated(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	env.stack()
@@ -81,8 +81,8 @@ func TestInterruptedPushIsRepeated(t *testing.T) {
 	env.reads(one)
 }
 
-// TestFailedSecretIsWrittenAgain checks a write of which the first Secret fails, on a remembered State and on one that is
-// read: the version must not count without its bytes.
+// TestFailedSecretIsWrittenAgain checks a write of which the first Secret fails, on a remembered State and on one that
+// is read: the version must not count without its bytes.
 func TestFailedSecretIsWrittenAgain(t *testing.T) {
 	for name, remembered := range map[string]bool{"remembered": true, "read": false} {
 		t.Run(name, func(t *testing.T) {

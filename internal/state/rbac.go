@@ -3,8 +3,8 @@ package state
 // States are in Secrets of the Stacks' namespaces. A role cannot select them: it lists names, and these differ for
 // each Stack. With --state-storage=Bucket new states are in the bucket, and what is in Secrets stays there.
 
-// The operator deletes States with their bytes, and checks whether the holder of a lock is over. It restores one from its
-// backup when Kubernetes lost it, and its Stack is deleted.
+// The operator deletes States with their bytes, and checks whether the holder of a lock is over. It restores one from
+// its backup when Kubernetes lost it, and its Stack is deleted.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=states,verbs=get;create;update;patch;delete
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs,verbs=get

@@ -40,8 +40,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 // isDue reports whether a State has to be reconciled.
 func isDue(st *v1alpha1.State) bool { return st.DeletionTimestamp != nil }
 
-// Reconcile deletes a State that a user deleted, unless its Stack exists. A deletion that began before there was a Stack
-// is completed.
+// Reconcile deletes a State that a user deleted, unless its Stack exists. A deletion that began before there was a
+// Stack is completed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st := &v1alpha1.State{}
 	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {

@@ -129,8 +129,8 @@ func (s *Backups) Promote(ctx context.Context, key types.NamespacedName) error {
 	return err
 }
 
-// BeginPlan is Promote for the plan of an attempt, which starts with the version that there is then: ReadPlanned returns
-// it without another read of the State.
+// BeginPlan is Promote for the plan of an attempt, which starts with the version that there is then: ReadPlanned
+// returns it without another read of the State.
 func (s *Attempts) BeginPlan(ctx context.Context, key types.NamespacedName, by decision.Holder) error {
 	now, err := s.backups.prepare(ctx, key)
 	if err == nil {

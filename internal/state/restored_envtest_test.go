@@ -20,8 +20,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// recreate deletes the Stack, the State and its Secrets, and creates them again as a tool does that restores objects: without
-// status, UIDs and owners. A tool may not restore the State.
+// recreate deletes the Stack, the State and its Secrets, and creates them again as a tool does that restores objects:
+// without status, UIDs and owners. A tool may not restore the State.
 func (env *testEnv) recreate(withState bool) {
 	env.Helper()
 	secrets := env.secrets()
@@ -49,8 +49,8 @@ func restoredMeta(o client.Object, finalizer string) metav1.ObjectMeta {
 	}
 }
 
-// TestSecretsOfAStateThatNoStateNamesStopThePlan checks that objects which were restored are not taken for those of a Stack
-// without a state: the next plan would create all resources again.
+// TestSecretsOfAStateThatNoStateNamesStopThePlan checks that objects which were restored are not taken for those of a
+// Stack without a state: the next plan would create all resources again.
 func TestSecretsOfAStateThatNoStateNamesStopThePlan(t *testing.T) {
 	const lostBucket, keptBucket = true, false
 	for name, test := range map[string]struct{ withState, lost, forget bool }{
@@ -121,8 +121,8 @@ func TestLostVersionStopsThePlan(t *testing.T) {
 	must(t, env.store.Promote(t.Context(), env.key))
 }
 
-// TestRestoredStateOfABackendFollowsItAgain checks a Stack whose engine's own backend has the state: what Cairn copied of it
-// is forgotten, and the next plan reads the backend, which may have changed since.
+// TestRestoredStateOfABackendFollowsItAgain checks a Stack whose engine's own backend has the state: what Cairn copied
+// of it is forgotten, and the next plan reads the backend, which may have changed since.
 func TestRestoredStateOfABackendFollowsItAgain(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	env.stack()
@@ -163,8 +163,8 @@ func TestDamagedSecretsAreNotRestored(t *testing.T) {
 	wantRejected(t, err, decision.Damaged)
 }
 
-// TestSecretsOfAnApplyThatBeganStopNoPlan checks that what a server left when it was killed between the write of the first
-// version and that of the State is no state to restore: the apply and its journal have it.
+// TestSecretsOfAnApplyThatBeganStopNoPlan checks that what a server left when it was killed between the write of the
+// first version and that of the State is no state to restore: the apply and its journal have it.
 func TestSecretsOfAnApplyThatBeganStopNoPlan(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	env.stack()

@@ -1,6 +1,6 @@
-// Package state keeps the states of Stacks: their versions, their lock, their backups, the journals of applies, and what
-// users request. Package fence alone changes a State; the rules are in package decision, the bytes in package storage, and
-// what is known of an engine's file in package document.
+// Package state keeps the states of Stacks: their versions, their lock, their backups, the journals of applies, and
+// what users request. Package fence alone changes a State; the rules are in package decision, the bytes in package
+// storage, and what is known of an engine's file in package document.
 package state
 
 import (

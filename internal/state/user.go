@@ -29,8 +29,8 @@ type Users struct {
 }
 
 // Push writes data as the current version of a state, for a user. Force replaces a state that it does not follow. shown
-// is the version that the user saw as the current one; 0 accepts any. A push that stored its bytes and failed before the
-// State named them succeeds when it is repeated.
+// is the version that the user saw as the current one; 0 accepts any. A push that stored its bytes and failed before
+// the State named them succeeds when it is repeated.
 func (s *Users) Push(
 	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
 ) (fence.Outcome, error) {

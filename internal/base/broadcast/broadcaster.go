@@ -1,4 +1,5 @@
-// Package broadcast wakes the subscribers of a topic. A notification carries no data: a subscriber reads what changed itself.
+// Package broadcast wakes the subscribers of a topic. A notification carries no data: a subscriber reads what changed
+// itself.
 package broadcast
 
 import "sync"
@@ -9,8 +10,8 @@ type Broadcaster[Topic comparable] struct {
 	subscribers map[Topic]map[chan struct{}]struct{}
 }
 
-// Subscribe returns a channel that has an element whenever the topic was notified since the last receive. Call cancel when the
-// subscriber is done.
+// Subscribe returns a channel that has an element whenever the topic was notified since the last receive. Call cancel
+// when the subscriber is done.
 func (b *Broadcaster[Topic]) Subscribe(topic Topic) (changed <-chan struct{}, cancel func()) {
 	subscriber := make(chan struct{}, 1)
 	b.mu.Lock()
@@ -32,8 +33,8 @@ func (b *Broadcaster[Topic]) Subscribe(topic Topic) (changed <-chan struct{}, ca
 	}
 }
 
-// Notify wakes all subscribers of a topic. It does not block: a subscriber that has not received the last notification gets no
-// second one.
+// Notify wakes all subscribers of a topic. It does not block: a subscriber that has not received the last notification
+// gets no second one.
 func (b *Broadcaster[Topic]) Notify(topic Topic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

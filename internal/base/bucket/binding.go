@@ -24,7 +24,8 @@ import (
 // begins with the kind, as in plans/ and logs/, so an object is valid under one name and as one kind.
 const stanzaType = "cairn.dev/object/v1"
 
-// saltSize is the length of the salt of a stanza, in bytes. Each stanza has a new key by it, so its nonce can be constant.
+// saltSize is the length of the salt of a stanza, in bytes. Each stanza has a new key by it, so its nonce can be
+// constant.
 const saltSize = 32
 
 // Keys encrypt what goes into a bucket and decrypt what comes out.

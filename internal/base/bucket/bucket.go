@@ -1,6 +1,7 @@
 // Package bucket stores bytes under names, in a folder or an object store. All of them are encrypted with the
 // installation's key before they leave the process, so that no plan, state or log is stored in clear. Each object is
-// bound to its name: under another one it is damaged. It knows nothing of Kubernetes and nothing of what the bytes mean.
+// bound to its name: under another one it is damaged. It knows nothing of Kubernetes and nothing of what the bytes
+// mean.
 //
 // A bucket only has bytes. They count once a Kubernetes object names them by digest: a crash between the two leaves
 // garbage, never a loss.

@@ -61,8 +61,8 @@ func (b *Bucket) KeyID(ctx context.Context, key string) (string, error) {
 	return string(id), nil
 }
 
-// Reencrypt writes an object again with the current key. It is ErrChanged if another process writes or deletes the object
-// at the same time: then that counts.
+// Reencrypt writes an object again with the current key. It is ErrChanged if another process writes or deletes the
+// object at the same time: then that counts.
 func (b *Bucket) Reencrypt(ctx context.Context, key string) (err error) {
 	if err := checkKey(key); err != nil {
 		return err

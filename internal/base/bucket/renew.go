@@ -92,9 +92,9 @@ func (y *young) known(key string) bool {
 // without it none is.
 func (b *Bucket) RenewAfter(age time.Duration) { b.young.after = age }
 
-// Renew ensures that what is stored under a key exists and is young: ErrNotFound when it does not exist, or when this process
-// could not read it, so that the caller writes it again. Within an hour the bucket is not asked again, so it is for what
-// DeleteOlder of this process alone deletes.
+// Renew ensures that what is stored under a key exists and is young: ErrNotFound when it does not exist, or when this
+// process could not read it, so that the caller writes it again. Within an hour the bucket is not asked again, so it is
+// for what DeleteOlder of this process alone deletes.
 func (b *Bucket) Renew(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err

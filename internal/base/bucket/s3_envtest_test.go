@@ -188,8 +188,8 @@ func TestServerThatDiesDuringAWriteStoresNothing(t *testing.T) {
 	}
 }
 
-// front is a server before a server of S3: meet is called for each request, before it is passed on when it says so. It gives the
-// URL of the bucket cairn.
+// front is a server before a server of S3: meet is called for each request, before it is passed on when it says so. It
+// gives the URL of the bucket cairn.
 func front(t *testing.T, server *s3.Server, meet func(w http.ResponseWriter, r *http.Request) bool) string {
 	t.Helper()
 	to, err := url.Parse(server.Endpoint)

@@ -68,8 +68,8 @@ func (b *Bucket) PutLoose(ctx context.Context, key string, data []byte) error {
 	return b.write(ctx, key, nil, source, false, b.encrypted(key, source))
 }
 
-// write keeps under a key what fill writes, from source, in place of that version unless it is nil. The driver shows a key only after a Close that was not
-// canceled, so canceling first is what keeps half a write from being seen.
+// write keeps under a key what fill writes, from source, in place of that version unless it is nil. The driver shows a
+// key only after a Close that was not canceled, so canceling first is what keeps half a write from being seen.
 func (b *Bucket) write(
 	ctx context.Context, key string, over *version, source *failing, durable bool, fill func(io.Writer) error,
 ) (err error) {

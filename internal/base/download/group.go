@@ -11,8 +11,8 @@ import (
 // ErrClosed is the error of a download that is asked for after its Group was closed.
 var ErrClosed = errors.New("downloads are closed")
 
-// Group runs one download of each name at a time, for all callers that ask for it. A download outlives its callers, who ask for
-// it again, and ends with the Group. NewGroup creates one.
+// Group runs one download of each name at a time, for all callers that ask for it. A download outlives its callers, who
+// ask for it again, and ends with the Group. NewGroup creates one.
 type Group struct {
 	ctx     context.Context //nolint:containedctx // it is that of the downloads, which outlive their callers
 	cancel  context.CancelFunc

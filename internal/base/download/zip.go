@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// mostDirectory is how many bytes of a zip archive may be read to list its files: the archive of a provider or an engine
-// has some ten files. A directory entry of 46 bytes takes some 400 bytes of memory, and an archive of 2 GiB may have 46
-// million of them.
+// mostDirectory is how many bytes of a zip archive may be read to list its files: the archive of a provider or an
+// engine has some ten files. A directory entry of 46 bytes takes some 400 bytes of memory, and an archive of 2 GiB may
+// have 46 million of them.
 const mostDirectory = 1 << 20
 
 // ErrDirectory is the error of a zip archive that lists too many files.

@@ -1,8 +1,9 @@
 // Package jsonsize bounds the memory that a JSON text takes once it is decoded.
 package jsonsize
 
-// HasMoreValues reports whether there are more than most values in JSON: each but the first in an object or a list follows a comma. However
-// short a value is, it takes memory once it is decoded: of a list of empty objects some forty times its text.
+// HasMoreValues reports whether there are more than most values in JSON: each but the first in an object or a list
+// follows a comma. However short a value is, it takes memory once it is decoded: of a list of empty objects some forty
+// times its text.
 func HasMoreValues(text []byte, most int) bool {
 	n, quoted := 0, false
 	for i := 0; i < len(text) && n <= most; i++ {

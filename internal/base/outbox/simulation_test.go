@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestNothingIsLostAtAKill kills processes at each step of random histories, loses requests and responses, and lets two processes
-// work at a time, of which one does not know that it is no longer the leader. In the end each receiver has the newest
-// content of each key, and one comment, which is looked up before it is written. No message at most once is sent twice.
-// While one process works, no receiver gets an older message of a key after a newer one, none before it is persisted,
-// and none after it is acknowledged.
+// TestNothingIsLostAtAKill kills processes at each step of random histories, loses requests and responses, and lets two
+// processes work at a time, of which one does not know that it is no longer the leader. In the end each receiver has
+// the newest content of each key, and one comment, which is looked up before it is written. No message at most once is
+// sent twice. While one process works, no receiver gets an older message of a key after a newer one, none before it is
+// persisted, and none after it is acknowledged.
 func TestNothingIsLostAtAKill(t *testing.T) {
 	for seed := range uint64(3000) {
 		h := &history{

@@ -1,4 +1,5 @@
-// Package signinlink has the links of `cairn dev` with which a browser signs in once: who creates one and the server share a folder.
+// Package signinlink has the links of `cairn dev` with which a browser signs in once: who creates one and the server
+// share a folder.
 package signinlink
 
 import (
@@ -24,8 +25,9 @@ const longestToken = 16 << 10
 // lifetime is how long a link can be used.
 const lifetime = 10 * time.Minute
 
-// New returns the path of a link with which the first user who opens it is signed in with a token. Only the server and the creator of the link
-// may be able to read the folder: a file in it has the token, under the hash of the code in the path.
+// New returns the path of a link with which the first user who opens it is signed in with a token. Only the server and
+// the creator of the link may be able to read the folder: a file in it has the token, under the hash of the code in the
+// path.
 func New(folder, token string) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", fmt.Errorf("create a sign-in link: %w", err)

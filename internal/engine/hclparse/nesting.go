@@ -10,8 +10,8 @@ import (
 // 100,000 open parentheses would crash the process.
 const maxNesting = 1000
 
-// validJSON reports whether a text is JSON that a parser may recurse into: encoding/json rejects more than 10,000 levels,
-// which HCL's parser for JSON can parse.
+// validJSON reports whether a text is JSON that a parser may recurse into: encoding/json rejects more than 10,000
+// levels, which HCL's parser for JSON can parse.
 func validJSON(text []byte) bool { return json.Valid(text) }
 
 // mayNest returns how deep a text could nest at most, without reading it: a text with few characters that begin a level

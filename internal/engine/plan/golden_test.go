@@ -13,7 +13,8 @@ import (
 	"cairn.dev/cairn/internal/engine/redact"
 )
 
-// recorded returns the names of all plans in testdata. Each has a recording of OpenTofu, or the test that reads it fails.
+// recorded returns the names of all plans in testdata. Each has a recording of OpenTofu, or the test that reads it
+// fails.
 func recorded(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")

@@ -35,8 +35,9 @@ func (m *masker) variables(at place, name string, value any, declared *declarati
 	return object
 }
 
-// described returns an element of a list of what the code declares: a resource, its change, or an action. What identifies it stays as it
-// is, but for the keys of instances, which are values: a secret that is called like a type must not hide what is destroyed.
+// described returns an element of a list of what the code declares: a resource, its change, or an action. What
+// identifies it stays as it is, but for the keys of instances, which are values: a secret that is called like a type
+// must not hide what is destroyed.
 func (m *masker) described(value any) any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -79,8 +80,8 @@ func (m *masker) address(text string) string {
 	return HideKeys(text, m.redact)
 }
 
-// HideKeys returns an address in which redact has replaced what is secret in the keys of instances, and nothing else. Example:
-// module.net["(sensitive)"].aws_subnet.b[0].
+// HideKeys returns an address in which redact has replaced what is secret in the keys of instances, and nothing else.
+// Example: module.net["(sensitive)"].aws_subnet.b[0].
 func HideKeys(address string, redact func(string) string) string {
 	var out strings.Builder
 	for rest := address; ; {

@@ -50,7 +50,8 @@ func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, e
 	return out.Bytes(), nil
 }
 
-// Sensitive calls learn for every text that Mask hides because it is marked, and for every number of six digits or more.
+// Sensitive calls learn for every text that Mask hides because it is marked, and for every number of six digits or
+// more.
 func Sensitive(raw []byte, learn func(string)) error {
 	m, err := newMasker(raw, learn)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"cairn.dev/cairn/internal/engine/redact"
 )
 
-// masked returns the result of Mask for a document, with the word "known" as a known secret, and the secrets that it found.
+// masked returns the result of Mask for a document, with the word "known" as a known secret, and the secrets that it
+// found.
 func masked(t *testing.T, raw string) (document any, found []string) {
 	t.Helper()
 	hide := func(s string) string { return strings.ReplaceAll(s, "known", "***") }

@@ -116,8 +116,8 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	return view, nil
 }
 
-// goneResources returns, by address, the resources of the state that no longer exist. Those that the plan does not create
-// again the apply takes out of the state, which an engine reports as drift alone.
+// goneResources returns, by address, the resources of the state that no longer exist. Those that the plan does not
+// create again the apply takes out of the state, which an engine reports as drift alone.
 func goneResources(drift part, left *budget) (map[string]Change, error) {
 	gone := map[string]Change{}
 	err := pieces(drift, '[', left, func(_ string, piece []byte) error {

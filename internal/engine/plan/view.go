@@ -28,8 +28,8 @@ var gravest = []string{Delete, Replace, Forget, Invoke, Update, Create, Import, 
 type View struct {
 	// The version of the engine that created the plan.
 	EngineVersion string `json:"engineVersion,omitempty"`
-	// The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update, create,
-	// import, move. Without any, the data sources that would be read.
+	// The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update,
+	// create, import, move. Without any, the data sources that would be read.
 	Changes []Change `json:"changes,omitempty"`
 	// The outputs that would change, by name.
 	Outputs []Output `json:"outputs,omitempty"`

@@ -49,8 +49,8 @@ var (
 	errStack  = fmt.Errorf("%w memory: a value that they look at nests too deep, or branches too much", ErrTooMuch)
 )
 
-// Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process
-// has an empty environment and only three open pipes, and ends with this one. NewApart creates one.
+// Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The
+// process has an empty environment and only three open pipes, and ends with this one. NewApart creates one.
 type Apart struct {
 	program             string
 	args                []string

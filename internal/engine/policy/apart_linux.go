@@ -15,8 +15,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// confine takes from this process what evaluating does not need: memory past a limit, and all files and connections but the
-// standard ones. It ends before others where the machine's memory does, and leaves no dump of it.
+// confine takes from this process what evaluating does not need: memory past a limit, and all files and connections but
+// the standard ones. It ends before others where the machine's memory does, and leaves no dump of it.
 func confine(data uint64) error {
 	if err := closeInherited(); err != nil {
 		return err
@@ -43,8 +43,8 @@ func confine(data uint64) error {
 	return nil
 }
 
-// closeInherited closes what the parent of the server has left open. Go opens nothing that a child would have; so what this
-// process has opened itself is marked, and what is not comes from there.
+// closeInherited closes what the parent of the server has left open. Go opens nothing that a child would have; so what
+// this process has opened itself is marked, and what is not comes from there.
 func closeInherited() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // longest is how long a message may be.
 const longest = 1024
 
-// messages reads the value of a rule: a set or a list of texts, or of objects with msg. Where it is anything else that is
-// not false it is a finding too: a rule of another form must not be ignored.
+// messages reads the value of a rule: a set or a list of texts, or of objects with msg. Where it is anything else that
+// is not false it is a finding too: a rule of another form must not be ignored.
 func messages(value any, rule string) []string {
 	switch v := value.(type) {
 	case nil:

@@ -47,7 +47,8 @@ func (e *Invalid) Error() string {
 	return fmt.Sprintf("policy %s: %s", e.Module, e.Message)
 }
 
-// Compile reads policies. What is wrong with one of them is an *Invalid; where several are, it is the first one by name.
+// Compile reads policies. What is wrong with one of them is an *Invalid; where several are, it is the first one by
+// name.
 func Compile(modules []Module) (set *Set, err error) {
 	defer func() {
 		if p := recover(); p != nil {

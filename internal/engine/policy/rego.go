@@ -29,8 +29,8 @@ type rule struct {
 }
 
 // away are the builtin functions that policies do not have, beside those that are not the same each time: they need a
-// clock or the certificates of the machine, or allocate much for little without a check whether they are to stop, or are at keys
-// of any length.
+// clock or the certificates of the machine, or allocate much for little without a check whether they are to stop, or
+// are at keys of any length.
 var away = []string{
 	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
 	"bits.lsh", "strings.render_template", "graphql.parse", "graphql.parse_and_verify", "graphql.parse_query",
@@ -51,8 +51,8 @@ func capabilities() *ast.Capabilities {
 	return c
 }
 
-// readRules reads the modules of one ConfigMap. The rules that are asked are copies, each under a name that no other module
-// has: so it is known which module has which finding, and each is evaluated alone.
+// readRules reads the modules of one ConfigMap. The rules that are asked are copies, each under a name that no other
+// module has: so it is known which module has which finding, and each is evaluated alone.
 func readRules(modules []Module) (rules []rule, checked int32, err error) {
 	can := capabilities()
 	parsed := map[string]*ast.Module{}
@@ -110,7 +110,8 @@ func parseModule(m Module, can *ast.Capabilities) (*ast.Module, error) {
 	return module, nil
 }
 
-// copies adds to a module, if it is main or below it, copies of the rules that are asked, and returns the queries for them.
+// copies adds to a module, if it is main or below it, copies of the rules that are asked, and returns the queries for
+// them.
 func copies(name string, module *ast.Module, refs map[*rule]ast.Ref) ([]*rule, error) {
 	if p := module.Package.Path; len(p) < 2 || !p[1].Equal(ast.StringTerm("main")) {
 		return nil, nil

@@ -5,8 +5,8 @@
 // An encoded secret is a pattern like the secret itself (forms.go). Escapes (escapes.go) and white space are no
 // patterns: the text is read with and without them (matcher.go).
 //
-// docs/concepts/secret-values.md lists the forms, and what is not hidden: a value that was changed in another way (reversed, hashed,
-// compressed, cut in two), or one that left before it was added.
+// docs/concepts/secret-values.md lists the forms, and what is not hidden: a value that was changed in another way
+// (reversed, hashed, compressed, cut in two), or one that left before it was added.
 package redact
 
 import (

@@ -117,7 +117,8 @@ func TestWriterBuffersOnlyPossibleSecrets(t *testing.T) {
 	}
 }
 
-// A large state has tens of thousands of secrets that begin alike, as addresses do, and the engine waits while they are added.
+// A large state has tens of thousands of secrets that begin alike, as addresses do, and the engine waits while they are
+// added.
 func TestManySecretsWithACommonPrefixAreAddedQuickly(t *testing.T) {
 	r := New()
 	begin := time.Now()

@@ -29,7 +29,8 @@ type fixture struct {
 	clock time.Time
 }
 
-// newFixture creates Releases that download everything from the mirror over HTTP, with its key. The options can be changed.
+// newFixture creates Releases that download everything from the mirror over HTTP, with its key. The options can be
+// changed.
 func newFixture(t *testing.T, m *releases.Mirror, change ...func(*Options)) *fixture {
 	t.Helper()
 	r := &fixture{T: t, Mirror: m, clock: time.Now()}

@@ -182,7 +182,8 @@ func withoutQuery(err error) error {
 	return fmt.Errorf("%s: %w", u, asked.Err)
 }
 
-// careful returns a client, by default one that connects as the Guard allows, that follows a redirect only as safely as it began: the way from https leads to https.
+// careful returns a client, by default one that connects as the Guard allows, that follows a redirect only as safely as
+// it began: the way from https leads to https.
 func careful(c *http.Client, to *egress.Guard) *http.Client {
 	if c == nil {
 		c = &http.Client{Transport: download.Transport(to, 0)}

@@ -106,8 +106,8 @@ func (w wish) nearest(versions []*version.Version) string {
 	return strings.Join(names[begin:min(begin+few, len(names))], ", ")
 }
 
-// mostIndexValues is how many values a list of versions may have: each takes memory, however short it is. HashiCorp's list
-// of Terraform has 30,000.
+// mostIndexValues is how many values a list of versions may have: each takes memory, however short it is. HashiCorp's
+// list of Terraform has 30,000.
 const mostIndexValues = 500_000
 
 // parseIndex reads a list of versions in the format of HashiCorp (an object by version), OpenTofu (a list of ids) or

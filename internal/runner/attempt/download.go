@@ -52,9 +52,9 @@ func (s *engineStep) fetchEngine(ctx context.Context, t *tool, constraint, why s
 	return nil
 }
 
-// checkVersion asks a program that was downloaded for its version. The signed list of its checksums names no version, so
-// a source of releases can serve another version than the requested one. The program is its publisher's, so
-// it reports its own.
+// checkVersion asks a program that was downloaded for its version. The signed list of its checksums names no version,
+// so a source of releases can serve another version than the requested one. The program is its publisher's, so it
+// reports its own.
 func (s *engineStep) checkVersion(ctx context.Context, t *tool) error {
 	announced := t.version
 	if _, err := s.meets(ctx, t, ""); err != nil {

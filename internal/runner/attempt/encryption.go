@@ -49,8 +49,8 @@ func (s *planStep) instancesLeft(ctx context.Context) (int, error) {
 	return instances.Managed(), nil
 }
 
-// encryptsAnew reports whether the state is encrypted in another way than the code sets. That is possible only where the
-// code has a fallback: without one the engine could not have read the state.
+// encryptsAnew reports whether the state is encrypted in another way than the code sets. That is possible only where
+// the code has a fallback: without one the engine could not have read the state.
 func (s *planStep) encryptsAnew(ctx context.Context) (bool, error) {
 	if !s.engine.holder().Traits.Encrypts || s.backend().Own() {
 		return false, nil

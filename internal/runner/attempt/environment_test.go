@@ -41,7 +41,8 @@ func TestAttemptRedactsMountedAndSensitiveValues(t *testing.T) {
 	}
 }
 
-// A variable of the engine's in the environment is an expression, as in a variable file, unless the code says that it is a text.
+// A variable of the engine's in the environment is an expression, as in a variable file, unless the code says that it
+// is a text.
 func TestSecretsInAnExpressionOfTheEnvironment(t *testing.T) {
 	secrets := redact.New()
 	j := &job{

@@ -49,7 +49,8 @@ func exitCode(err error) *int32 {
 }
 
 // failure returns what is reported of an error. When the attempt timed out, was canceled or interrupted, that is the
-// reason, whatever it broke, unless a state could not be saved. note is added to a message about the code; nil for none.
+// reason, whatever it broke, unless a state could not be saved. note is added to a message about the code; nil for
+// none.
 func (j *job) failure(ctx context.Context, err error, note func() string) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
 	var failed *programError

@@ -79,7 +79,8 @@ func (s *fetchStep) fetchCode(ctx context.Context) error {
 }
 
 // createRepository turns the folder into the root of a git repository without commits, for an engine that asks git for
-// the root of the repository: the code comes without its own. The folder belongs to the user that the engine runs as, so that git needs no safe.directory.
+// the root of the repository: the code comes without its own. The folder belongs to the user that the engine runs as,
+// so that git needs no safe.directory.
 func createRepository(code *os.Root) error {
 	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
 		return err // nil when the code has one

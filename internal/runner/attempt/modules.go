@@ -18,8 +18,9 @@ import (
 )
 
 // checkModules rejects downloaded modules that read files of the repository which the archive of a closure lacks. The
-// closure was computed without their code, and an engine plans without such files: fileexists is false there, and fileset
-// is empty. A wrapper runs engines in its cache, where a module reaches no file of the repository by a relative path.
+// closure was computed without their code, and an engine plans without such files: fileexists is false there, and
+// fileset is empty. A wrapper runs engines in its cache, where a module reaches no file of the repository by a relative
+// path.
 func (s *initStep) checkModules(ctx context.Context) error {
 	if s.engine.Wraps() || !s.order.Partial {
 		return nil

@@ -31,9 +31,9 @@ type aboutPlan struct {
 // planForms stores the forms of a plan that users, hooks and policies read.
 type planForms struct{ *workbench }
 
-// keepForms stores what users, hooks and policies read of the plan: the engine's JSON, if it has changes, on the server, which
-// compares it with the plan file, and for hooks without secrets, with its text. A plan is valid without them, unless policies have to
-// evaluate it. tooLarge: they cannot.
+// keepForms stores what users, hooks and policies read of the plan: the engine's JSON, if it has changes, on the
+// server, which compares it with the plan file, and for hooks without secrets, with its text. A plan is valid without
+// them, unless policies have to evaluate it. tooLarge: they cannot.
 func (s *planForms) keepForms(ctx context.Context) (tooLarge bool, err error) {
 	err = s.makeDocument(ctx)
 	switch {
@@ -67,8 +67,8 @@ func (j *job) leftOut(form string, err error) {
 	}
 }
 
-// makeDocument has the engine print the plan's JSON, which needs a launch of its providers, and sends it to the server. What is marked as
-// sensitive in it is a secret from then on.
+// makeDocument has the engine print the plan's JSON, which needs a launch of its providers, and sends it to the server.
+// What is marked as sensitive in it is a secret from then on.
 func (s *planForms) makeDocument(ctx context.Context) error {
 	if !s.about.Changes {
 		return nil
@@ -100,7 +100,8 @@ func (s *planForms) makeDocument(ctx context.Context) error {
 	return s.keepDocument(ctx)
 }
 
-// maskJSON returns which secrets are in the JSON of the plan besides those that are marked in it. Hooks get it without any.
+// maskJSON returns which secrets are in the JSON of the plan besides those that are marked in it. Hooks get it without
+// any.
 func (s *planForms) maskJSON(shown []byte) (secrets []string, err error) {
 	found := map[string]bool{}
 	masked, err := plan.Mask(shown, func(text string) string {

@@ -18,8 +18,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// HideMemory keeps other processes of the same user from reading the memory and the environment of this one, and from tracing
-// it. Programs that it starts are not hidden. A process with CAP_SYS_PTRACE still can.
+// HideMemory keeps other processes of the same user from reading the memory and the environment of this one, and from
+// tracing it. Programs that it starts are not hidden. A process with CAP_SYS_PTRACE still can.
 func HideMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hide the memory of the process: %w", err)
@@ -99,7 +99,8 @@ func parseStat(stat []byte) (name string, parent, group int, ok bool) {
 	return string(stat[open+1 : closed]), parent, group, err == nil && bad == nil
 }
 
-// leastFree is how many bytes are free on a disk that is not full: a program that failed may have removed what it wrote.
+// leastFree is how many bytes are free on a disk that is not full: a program that failed may have removed what it
+// wrote.
 const leastFree = 64 << 10
 
 // DiskFull reports whether the disk with a folder has no space, or no inodes, for another file.

@@ -45,8 +45,8 @@ func (p *Proxy) History() History {
 	return p.history
 }
 
-// Planned returns the state that an engine planned with; nil when it read none, or one that is too large to be kept until
-// the apply.
+// Planned returns the state that an engine planned with; nil when it read none, or one that is too large to be kept
+// until the apply.
 func (p *Proxy) Planned() []byte {
 	if newest := p.History().newest; len(newest) <= largestPlanned {
 		return newest
@@ -54,8 +54,8 @@ func (p *Proxy) Planned() []byte {
 	return nil
 }
 
-// largestPlanned is the size in bytes up to which a runner keeps a state from its plan until the apply, which may wait for
-// an approval.
+// largestPlanned is the size in bytes up to which a runner keeps a state from its plan until the apply, which may wait
+// for an approval.
 const largestPlanned = 4 << 20
 
 // ExpectPlanned has the engine that takes the lock read the state that was planned with, if that is still the current
@@ -66,8 +66,8 @@ func (p *Proxy) ExpectPlanned(state []byte) {
 	p.planned = state
 }
 
-// locked returns the state that an engine with the lock wants to read, without asking the server: no other can change it
-// meanwhile. It is nil where that state is not known.
+// locked returns the state that an engine with the lock wants to read, without asking the server: no other can change
+// it meanwhile. It is nil where that state is not known.
 func (p *Proxy) locked(method string) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

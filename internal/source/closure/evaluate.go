@@ -310,8 +310,8 @@ func (m *scope) local(name string) cty.Value {
 	return value
 }
 
-// elementWeight is what an element of a list or an object counts as in a weight, beside its text: an element takes memory
-// however short it is.
+// elementWeight is what an element of a list or an object counts as in a weight, beside its text: an element takes
+// memory however short it is.
 const elementWeight = 16
 
 // weightOf is how long the texts in a value are, with elementWeight for each element. It stops above longestText.

@@ -210,8 +210,8 @@ func templateOf(text string) hclsyntax.Expression {
 	return expr
 }
 
-// mayGoUp reports whether an expression has a literal with "..", refers to the object path or to a local value, creates a
-// path absolute, or renders a template, which may do the same.
+// mayGoUp reports whether an expression has a literal with "..", refers to the object path or to a local value, creates
+// a path absolute, or renders a template, which may do the same.
 func mayGoUp(expr hclsyntax.Expression) bool {
 	return anyOf(expr, func(e hclsyntax.Expression) bool {
 		switch e := e.(type) {

@@ -293,8 +293,8 @@ func (s *search) parse(ctx context.Context, e git.Entry, f func(text []byte) err
 	return nil
 }
 
-// count adds the size of a file of code, which may be from the cache, to those of the search: once for each path, as the
-// steps of a search read a file again.
+// count adds the size of a file of code, which may be from the cache, to those of the search: once for each path, as
+// the steps of a search read a file again.
 func (s *search) count(e git.Entry, size int) error {
 	if err := s.budget.spend(parseWork * size); err != nil {
 		return err
@@ -310,7 +310,8 @@ func (s *search) count(e git.Entry, size int) error {
 	return nil
 }
 
-// CleanPath returns a path from the repository's root in the form that trees use; false if it leads out of the repository.
+// CleanPath returns a path from the repository's root in the form that trees use; false if it leads out of the
+// repository.
 func CleanPath(name string) (string, bool) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == "." {

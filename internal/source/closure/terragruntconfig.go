@@ -223,8 +223,8 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 	}
 }
 
-// inParents returns the path of a file or a folder, terragrunt.hcl by default, in the nearest directory above the unit's
-// that has it. Without one it returns the second argument, or "". It adds a file: it may be read by any name.
+// inParents returns the path of a file or a folder, terragrunt.hcl by default, in the nearest directory above the
+// unit's that has it. Without one it returns the second argument, or "". It adds a file: it may be read by any name.
 func (r *reading) inParents(ctx context.Context, args []string) (string, error) {
 	name := terragruntFile
 	if len(args) > 0 {

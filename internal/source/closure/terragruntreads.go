@@ -159,8 +159,8 @@ func (r *reading) inputs(ctx context.Context, ref ref, locals cty.Value, at stri
 	return nil
 }
 
-// input adds the target of a path in a value, or the files that a path with unknown parts may name. A local value that is
-// a folder is the beginning of other paths.
+// input adds the target of a path in a value, or the files that a path with unknown parts may name. A local value that
+// is a folder is the beginning of other paths.
 func (r *reading) input(ctx context.Context, ref ref, token, at string) error {
 	known, rest, holes := strings.Cut(token, unknown)
 	name, absolute := strings.CutPrefix(known, repositoryRoot)
@@ -289,7 +289,8 @@ type fileLocals struct {
 	held, depth int
 }
 
-// local returns the value of a local, which is cty.DynamicVal for one that refers to itself, or through too many others.
+// local returns the value of a local, which is cty.DynamicVal for one that refers to itself, or through too many
+// others.
 func (l *fileLocals) local(ctx context.Context, name string) (cty.Value, error) {
 	if value, ok := l.known[name]; ok {
 		return value, nil

@@ -25,8 +25,8 @@ type Unit struct {
 }
 
 // Unit reads the terragrunt.hcl in a directory. Other than the closure of a Stack, it has an error for what decides the
-// order and is not known: a file that does not parse, a path that only Terragrunt can evaluate, and a dependency without
-// a terragrunt.hcl. IsCorrectable reports the errors of the code.
+// order and is not known: a file that does not parse, a path that only Terragrunt can evaluate, and a dependency
+// without a terragrunt.hcl. IsCorrectable reports the errors of the code.
 func (c *Closures) Unit(ctx context.Context, tree Tree, blobs Blobs, dir string) (Unit, error) {
 	key := "unit " + dir
 	if a, ok := c.known.Get(key); ok && c.holds(a, tree) {

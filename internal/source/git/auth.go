@@ -146,8 +146,8 @@ func explainApp(ctx context.Context, err error) error {
 		"githubAppInstallationID or githubAppPrivateKey", status)
 }
 
-// httpClient sends HTTP requests as git does: to the same addresses, with the same certificates, no credentials elsewhere.
-// It follows redirects only of requests that have none.
+// httpClient sends HTTP requests as git does: to the same addresses, with the same certificates, no credentials
+// elsewhere. It follows redirects only of requests that have none.
 func httpClient(a Auth, to *egress.Guard) (*http.Client, error) {
 	pool, err := a.Pool()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 
 const lfsType = "application/vnd.git-lfs+json"
 
-// mostAnswered is how many values the answer for mostBatch files may have: each value takes memory, however short it is.
+// mostAnswered is how many values the answer for mostBatch files may have: each value takes memory, however short it
+// is.
 const mostAnswered = 20_000
 
 // lfsHeaders are those that a server can set for a download: its own credentials, and what object stores sign. With

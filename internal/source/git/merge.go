@@ -20,8 +20,9 @@ const (
 	maxConflictOutput = 4 << 20
 )
 
-// Merge is the result of merging a commit into another one. No commit is created, and its new objects are in a folder of their own, so
-// that the mirror does not grow by what is never merged. Its content is readable until Close, which has to precede that of the Mirror.
+// Merge is the result of merging a commit into another one. No commit is created, and its new objects are in a folder
+// of their own, so that the mirror does not grow by what is never merged. Its content is readable until Close, which
+// has to precede that of the Mirror.
 type Merge struct {
 	// TreeID is the ID of the merged tree; empty if there are Conflicts.
 	TreeID string
@@ -30,8 +31,8 @@ type Merge struct {
 	view      *Mirror
 }
 
-// Merge merges the commit head into the commit base, as `git merge` does without drivers of the repository. ErrNoRef if one of them is
-// not in the mirror, or they have no common ancestor.
+// Merge merges the commit head into the commit base, as `git merge` does without drivers of the repository. ErrNoRef if
+// one of them is not in the mirror, or they have no common ancestor.
 func (m *Mirror) Merge(ctx context.Context, base, head string) (*Merge, error) {
 	for _, id := range []string{base, head} {
 		if err := m.hasCommit(ctx, id); err != nil {

@@ -18,7 +18,8 @@ type merging struct {
 	base, head string
 }
 
-// newMerging commits files to main, and then others to each of the branches main and change. An empty content deletes a file.
+// newMerging commits files to main, and then others to each of the branches main and change. An empty content deletes a
+// file.
 func newMerging(t *testing.T, common, base, head map[string]string) merging {
 	t.Helper()
 	f := newFixture(t, Options{})

@@ -72,7 +72,8 @@ type Mirror struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // fetches that are under way
 
-	// objects is the folder for new objects; empty for the mirror's own. source is the Mirror whose objects are read besides.
+	// objects is the folder for new objects; empty for the mirror's own. source is the Mirror whose objects are read
+	// besides.
 	objects string
 	source  *Mirror
 

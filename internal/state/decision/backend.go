@@ -81,8 +81,8 @@ func AdmitFollow(w Snapshot, by Holder, seen Observed) (FollowResult, error) {
 	return v, nil
 }
 
-// isFirstOfApply reports whether an apply of these inputs, which named this backend, ended in the middle before there was
-// a version: it holds the lock still, so that the first state in the backend is what it wrote.
+// isFirstOfApply reports whether an apply of these inputs, which named this backend, ended in the middle before there
+// was a version: it holds the lock still, so that the first state in the backend is what it wrote.
 func isFirstOfApply(w Snapshot) bool {
 	now := w.Status
 	return now.Version == 0 && now.Lock != nil && now.Lock.By == "" && now.InputsDigest == w.Run.Spec.InputsDigest

@@ -67,8 +67,8 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) (*v1alpha1.StateStatus, 
 	return next, nil
 }
 
-// recordStack records the Stack of a Run that applies, and spec.preventSelfApproval as the Run has it. The apply of a Run
-// that another user approved ends a rule that the Stack no longer has.
+// recordStack records the Stack of a Run that applies, and spec.preventSelfApproval as the Run has it. The apply of a
+// Run that another user approved ends a rule that the Stack no longer has.
 func recordStack(next *v1alpha1.StateStatus, run *v1alpha1.Run) {
 	if stack := StackOf(run); stack != "" {
 		next.StackUID = stack

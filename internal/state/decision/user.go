@@ -113,8 +113,8 @@ type Printed struct {
 }
 
 // AdmitRecover decides about a state that a user found in a pod's log, as about one that the Stack's last stranded
-// attempt rescues. It is that one, or none: every user can encrypt a state to the installation's key, and a user who can
-// recover may not be one who can push.
+// attempt rescues. It is that one, or none: every user can encrypt a state to the installation's key, and a user who
+// can recover may not be one who can push.
 //
 // If it is the current version already, it becomes a version once more: so the Stack knows that it was recovered.
 func AdmitRecover(w Snapshot, found Summary, from Printed) (status *v1alpha1.StateStatus, renumber int64, err error) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// forEach calls do for each element of a list, which begins with '[', or each field of an object, which begins with '{'.
-// The text has to be valid JSON. The quoted name, which is empty in a list, and the value are parts of the text, so that
-// nothing of it is copied. Null has no elements.
+// forEach calls do for each element of a list, which begins with '[', or each field of an object, which begins with
+// '{'. The text has to be valid JSON. The quoted name, which is empty in a list, and the value are parts of the text,
+// so that nothing of it is copied. Null has no elements.
 func forEach(text []byte, begin byte, do func(quoted, value []byte) error) error {
 	text = bytes.TrimLeft(text, space)
 	switch {

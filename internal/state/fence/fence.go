@@ -3,8 +3,8 @@
 //
 // The bytes of a version are stored first, in Secrets or in the bucket, under names that contain their digest (package
 // storage). Then one compare-and-swap on the State object declares them the current version. A crash between the two
-// leaves garbage. Whether a version may follow is decided by those who request it (package decision), on the State that is
-// swapped.
+// leaves garbage. Whether a version may follow is decided by those who request it (package decision), on the State that
+// is swapped.
 package fence
 
 import (
@@ -139,8 +139,8 @@ func (f *Fence) UpdateRecent(ctx context.Context, key types.NamespacedName, deci
 	return f.UpdateFrom(ctx, key, f.Recent(key), decide)
 }
 
-// UpdateFrom is Update that first decides on a remembered State, if it is not nil. Only a swap shows that such a State is
-// the current one: after any error, and if nothing has to change, it is decided again on what the API server has.
+// UpdateFrom is Update that first decides on a remembered State, if it is not nil. Only a swap shows that such a State
+// is the current one: after any error, and if nothing has to change, it is decided again on what the API server has.
 func (f *Fence) UpdateFrom(
 	ctx context.Context, key types.NamespacedName, remembered *v1alpha1.State, decide Decider,
 ) error {

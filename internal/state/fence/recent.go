@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// recent is a small memory of States as this process read or wrote them last. Any of them may be out of date, since other
-// processes write States too. Such a State is only a base to decide on and to swap (Fence.UpdateRecent).
+// recent is a small memory of States as this process read or wrote them last. Any of them may be out of date, since
+// other processes write States too. Such a State is only a base to decide on and to swap (Fence.UpdateRecent).
 type recent struct {
 	states *weightedlru.Cache[types.NamespacedName, *v1alpha1.State]
 	plans  *weightedlru.Cache[types.NamespacedName, planned]

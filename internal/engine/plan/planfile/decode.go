@@ -186,8 +186,8 @@ func (d *decoder) resource(raw []byte) (c change, err error) {
 	return d.kept(c), err
 }
 
-// change reads a change and adds it to a list, unless values are not kept and it has no effect. One that is there twice is an
-// error.
+// change reads a change and adds it to a list, unless values are not kept and it has no effect. One that is there twice
+// is an error.
 func (d *decoder) change(list []change, read map[string]bool, raw []byte) ([]change, error) {
 	c, err := d.resource(raw)
 	switch {

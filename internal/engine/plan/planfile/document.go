@@ -21,12 +21,13 @@ const mostValues = 2_000_000
 // ErrTooManyValues means that the JSON of a plan has too many values to be compared.
 var ErrTooManyValues = fmt.Errorf("the JSON of the plan has more than %d values", mostValues)
 
-// Document compares the JSON that an engine prints of the plan (`show -json`, nothing hidden) with the plan file, and returns it
-// as users and policies get it: with the members that are known here, each once, written again from what was compared. A part that
-// differs is a Mismatch: the changes of resources and outputs, actions, drift, planned values, and the variables that were set.
+// Document compares the JSON that an engine prints of the plan (`show -json`, nothing hidden) with the plan file, and
+// returns it as users and policies get it: with the members that are known here, each once, written again from what was
+// compared. A part that differs is a Mismatch: the changes of resources and outputs, actions, drift, planned values,
+// and the variables that were set.
 //
-// The configuration, the prior state, checks and the defaults of variables are not in the plan file in this form. They are in the
-// document as the engine printed them.
+// The configuration, the prior state, checks and the defaults of variables are not in the plan file in this form. They
+// are in the document as the engine printed them.
 //
 // ErrTooManyValues means that the JSON would take too much memory.
 func (f *File) Document(shown []byte) ([]byte, error) {
@@ -56,8 +57,8 @@ type document struct {
 	out   bytes.Buffer
 }
 
-// parts are the members that a plan in JSON may have, and how each is compared and written. What has no comparison is written as it
-// is; all other members are left out. The first is always there.
+// parts are the members that a plan in JSON may have, and how each is compared and written. What has no comparison is
+// written as it is; all other members are left out. The first is always there.
 var parts = []struct {
 	name  string
 	write func(*document, json.RawMessage) error
@@ -105,7 +106,8 @@ func (d *document) read(shown []byte) error {
 	return nil
 }
 
-// part compares and writes a member of the document. What the plan file has of it is compared also if the JSON has no such member.
+// part compares and writes a member of the document. What the plan file has of it is compared also if the JSON has no
+// such member.
 func (d *document) part(name string, write func(*document, json.RawMessage) error) error {
 	raw, there := d.parts[name]
 	if !there {
@@ -164,7 +166,8 @@ func decodeJSON(data []byte, to any) error {
 	return decoder.Decode(to)
 }
 
-// list compares the elements of a list one after another, and writes what compare returns of each; null is an empty list.
+// list compares the elements of a list one after another, and writes what compare returns of each; null is an empty
+// list.
 func (d *document) list(raw json.RawMessage, compare func(object) (object, error)) error {
 	first := true
 	d.out.WriteByte('[')

@@ -163,8 +163,8 @@ func TestMissingChangeIsRejected(t *testing.T) {
 	}
 }
 
-// TestMembersThatAreNotKnownAreLeftOut checks names that some programs take for others: encoding/json for a struct does not compare
-// the case of letters, policies do.
+// TestMembersThatAreNotKnownAreLeftOut checks names that some programs take for others: encoding/json for a struct does
+// not compare the case of letters, policies do.
 func TestMembersThatAreNotKnownAreLeftOut(t *testing.T) {
 	for name, replace := range map[string][2]string{
 		"a list in other letters":         {`"resource_changes":[`, `"RESOURCE_CHANGES":[{"address":"a.b"}],"resource_changes":[`},
@@ -188,7 +188,8 @@ func TestMembersThatAreNotKnownAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestPlanFilesThatProgramsReadInSeveralWays checks that a plan file which another program could read in another way is not read.
+// TestPlanFilesThatProgramsReadInSeveralWays checks that a plan file which another program could read in another way is
+// not read.
 func TestPlanFilesThatProgramsReadInSeveralWays(t *testing.T) {
 	plan := all.Message(t)
 	with := func(extra []byte) []byte { return planfiletest.Zip(t, append(bytes.Clone(plan), extra...)) }
@@ -252,7 +253,8 @@ func large(t *testing.T) []byte {
 	return append(all.Message(t), bytes.Repeat(planfiletest.Message(nil, 16, bytes.Repeat([]byte("a"), 1<<20)), 32)...)
 }
 
-// TestChangesOfALargePlanAreRead checks that the limit is one of the values: what is decided on is read of plans that are larger.
+// TestChangesOfALargePlanAreRead checks that the limit is one of the values: what is decided on is read of plans that
+// are larger.
 func TestChangesOfALargePlanAreRead(t *testing.T) {
 	file, err := planfile.ReadChanges(planfiletest.Zip(t, large(t)))
 	if err != nil {

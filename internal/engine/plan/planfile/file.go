@@ -25,8 +25,8 @@ const Largest = 32 << 20
 // largestPlan is how many bytes the plan in a plan file may have, when it is unpacked, so that its changes are read.
 const largestPlan = 1 << 30
 
-// mostChanges is how many changes, outputs and variables a plan file may have so that it is read: one may have a few bytes
-// in the file, and takes hundreds in memory.
+// mostChanges is how many changes, outputs and variables a plan file may have so that it is read: one may have a few
+// bytes in the file, and takes hundreds in memory.
 const mostChanges = 100_000
 
 // formatVersion is the only version of the plan that is read.
@@ -84,7 +84,8 @@ type invocation struct {
 // Read reads a plan file. The result shares no memory with data.
 func Read(data []byte) (*File, error) { return decode(data, true, Largest) }
 
-// ReadChanges reads a plan file without its values, so that it needs the memory of one change at a time: what is read has no Document.
+// ReadChanges reads a plan file without its values, so that it needs the memory of one change at a time: what is read
+// has no Document.
 func ReadChanges(data []byte) (*File, error) { return decode(data, false, largestPlan) }
 
 func decode(data []byte, values bool, most int64) (*File, error) {

@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/engine/plan/planfile"
 )
 
-// FuzzDocument checks that whatever text is accepted as the JSON of a plan, what policies and users get of it is the plan file: the same
-// changes, planned values and version, and nothing that another program could read in another way.
+// FuzzDocument checks that whatever text is accepted as the JSON of a plan, what policies and users get of it is the
+// plan file: the same changes, planned values and version, and nothing that another program could read in another way.
 func FuzzDocument(f *testing.F) {
 	shown := all.JSON(f)
 	f.Add(shown)

@@ -93,7 +93,8 @@ func (o object) number(name string) uint64 {
 	return uint64(i)
 }
 
-// deferredChanges compares which changes the engine left to a later plan. Their values are not known, and are not shown.
+// deferredChanges compares which changes the engine left to a later plan. Their values are not known, and are not
+// shown.
 func (d *document) deferredChanges(raw json.RawMessage) error {
 	left := map[string]int{}
 	for _, c := range d.file.deferred {
@@ -117,7 +118,8 @@ func (d *document) deferredChanges(raw json.RawMessage) error {
 	return err
 }
 
-// Partial is why the plan has not all changes of the code; empty for one that does. Example: "it has only the targets a.b, c.d".
+// Partial is why the plan has not all changes of the code; empty for one that does. Example: "it has only the targets
+// a.b, c.d".
 func (f *File) Partial() string {
 	var why []string
 	for _, part := range []struct {

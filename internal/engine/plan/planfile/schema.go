@@ -10,9 +10,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What a plan file may contain. Two programs that read one document differ where it is not as expected: in unknown fields, in fields
-// of another type, in fields that are there twice. What Cairn shows would then be another plan than the one that the engine applies.
-// So a plan is read only if each of its bytes belongs to a field that is known here, in the form in which engines write it.
+// What a plan file may contain. Two programs that read one document differ where it is not as expected: in unknown
+// fields, in fields of another type, in fields that are there twice. What Cairn shows would then be another plan than
+// the one that the engine applies. So a plan is read only if each of its bytes belongs to a field that is known here,
+// in the form in which engines write it.
 //
 // The numbers are those of internal/plans/planproto/planfile.proto of Terraform 1.16 and
 // internal/plans/internal/planproto/planfile.proto of OpenTofu 1.12.
@@ -89,8 +90,8 @@ var (
 	}}
 )
 
-// schemas of a plan: that of the engine which saved it fits. They differ in what Importing has, and in what the engines have added
-// since they parted, so that no plan with another meaning fits both.
+// schemas of a plan: that of the engine which saved it fits. They differ in what Importing has, and in what the engines
+// have added since they parted, so that no plan with another meaning fits both.
 var schemas = []struct {
 	engine string
 	plan   *message
@@ -170,7 +171,8 @@ func (r *reading) check(n protowire.Number, wire protowire.Type, value uint64, b
 
 var errLonger = errors.New("a number is written longer than needed")
 
-// eachField calls do for each field of a message, with its number or with its bytes. Other types of fields than these two are errors.
+// eachField calls do for each field of a message, with its number or with its bytes. Other types of fields than these
+// two are errors.
 func eachField(raw []byte, do func(n protowire.Number, wire protowire.Type, value uint64, bytes []byte) error) error {
 	for len(raw) > 0 {
 		n, wire, size := protowire.ConsumeTag(raw)

@@ -19,8 +19,8 @@ import (
 	"cairn.dev/cairn/internal/engine/plan/planfile/planfiletest"
 )
 
-// descriptorOf describes a schema to the library for Protocol Buffers, which the engines use too. Booleans and enums are numbers
-// there, so that no value is lost.
+// descriptorOf describes a schema to the library for Protocol Buffers, which the engines use too. Booleans and enums
+// are numbers there, so that no value is lost.
 func descriptorOf(t testing.TB, plan *message) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := &descriptorpb.FileDescriptorProto{
@@ -96,7 +96,8 @@ func ordinary(m protoreflect.Message, of *message) bool {
 	return is
 }
 
-// compareWithLibrary checks that a plan is read if and only if the library reads it in one way, and that both read the same.
+// compareWithLibrary checks that a plan is read if and only if the library reads it in one way, and that both read the
+// same.
 func compareWithLibrary(t *testing.T, raw []byte, plan *message, described protoreflect.MessageDescriptor) {
 	t.Helper()
 	read := dynamicpb.NewMessage(described)
@@ -151,7 +152,8 @@ func decodePlan(raw []byte, values bool) (*File, error) {
 	return d.end()
 }
 
-// forms are a message with each of its fields as it should be, there twice, of another type, and beside one that is not known.
+// forms are a message with each of its fields as it should be, there twice, of another type, and beside one that is not
+// known.
 func forms(m *message) [][]byte {
 	all := [][]byte{nil, protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1)}
 	for n, f := range m.fields {

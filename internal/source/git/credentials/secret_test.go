@@ -11,7 +11,8 @@ import (
 
 const hosts = "git.example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGi0UdOYSVNWZdcZJUMPMGL3fGUsb0Ei4yRQWWn45Kqx\n"
 
-// TestSecretOfOneHost has the rules for spec.moduleCredentials. Those of a Repository are in TestSecretKeysOfFluxAreRead.
+// TestSecretOfOneHost has the rules for spec.moduleCredentials. Those of a Repository are in
+// TestSecretKeysOfFluxAreRead.
 func TestSecretOfOneHost(t *testing.T) {
 	identity := func(passphrase string) []byte {
 		key, _, err := gitserver.NewIdentity(passphrase)
