@@ -20,7 +20,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// What a request is allowed hangs on the attempt, whatever is asked for: the code and the variables are as secret as the state.
+// What a request is allowed hangs on the attempt, whatever is asked for: the code and the variables are as secret as
+// the state.
 func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 	e := newEnv(t)
 	first, run := e.applying()
@@ -49,7 +50,8 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 	}
 }
 
-// A pod that builds an image runs what a Dockerfile says, and reads nothing of the Stack but what the image is built from.
+// A pod that builds an image runs what a Dockerfile says, and reads nothing of the Stack but what the image is built
+// from.
 func TestBuildCannotReadTheStack(t *testing.T) {
 	e := newEnv(t)
 	run := e.newRun(e.stack, "net-1")
@@ -101,7 +103,8 @@ func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 	}
 }
 
-// A Run was deleted, and the next one of its name has a pod of the same name: the former's pod is not that one, and hands in what it has.
+// A Run was deleted, and the next one of its name has a pod of the same name: the former's pod is not that one, and
+// hands in what it has.
 func TestLockHolderSavesAlthoughAnotherPodHasItsName(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()

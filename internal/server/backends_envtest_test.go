@@ -43,8 +43,8 @@ func TestStateFollowsItsStacksBackend(t *testing.T) {
 	}
 }
 
-// TestPlanReadsWhatAnotherServerFollowed checks a plan that got its order from this server, while another one wrote what
-// the backend has.
+// TestPlanReadsWhatAnotherServerFollowed checks a plan that got its order from this server, while another one wrote
+// what the backend has.
 func TestPlanReadsWhatAnotherServerFollowed(t *testing.T) {
 	e := newEnv(t)
 	e.fakes.backend = bucketOf("states")

@@ -141,7 +141,8 @@ func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T)
 		t.Fatalf("got %d, %v", code, err)
 	}
 	away.Store(false)
-	// Who asks in the moment in which a request for the keys ends gets that request's answer: a runner tries again, and so does this.
+	// Who asks in the moment in which a request for the keys ends gets that request's answer: a runner tries again, and so
+	// does this.
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err = issuer.VerifyPod(t.Context(), pod.token); err == nil {
 			break

@@ -126,7 +126,8 @@ func TestUnreadablePlanFileIsReportedAsUnverified(t *testing.T) {
 	}
 }
 
-// A secret is hidden from users, wherever it is, but not what the plan changes; policies get all of it, and their messages are hidden again.
+// A secret is hidden from users, wherever it is, but not what the plan changes; policies get all of it, and their
+// messages are hidden again.
 func TestSecretsHideNothingFromPolicies(t *testing.T) {
 	e := newEnv(t)
 	e.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{"a.rego": `package main

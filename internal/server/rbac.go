@@ -18,10 +18,9 @@ package server
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=runs;states,verbs=get
 // +kubebuilder:rbac:roleName=server,groups=events.k8s.io,resources=events,verbs=create;patch
 
-// It shows users the objects that they may get (lifecycle/kinds), with their events, as they are now, and reads a Stack before it
-// requests a Run of it in their name.
-// What they write is written with their own rights: with their token, or by impersonation, which the chart allows where an
-// identity provider names users (templates/rbac.yaml).
+// It shows users the objects that they may get (lifecycle/kinds), with their events, as they are now, and reads a Stack
+// before it requests a Run of it in their name. What they write is written with their own rights: with their token, or
+// by impersonation, which the chart allows where an identity provider names users (templates/rbac.yaml).
 //
 // +kubebuilder:rbac:roleName=server,groups="",resources=events,verbs=list
 

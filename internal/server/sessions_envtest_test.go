@@ -35,7 +35,8 @@ func (e *env) recorded(reason string) (all []string) {
 	}
 }
 
-// Every request needs the key that the pod was bound to with its first one: those that any attempt may send, and those of the current one.
+// Every request needs the key that the pod was bound to with its first one: those that any attempt may send, and those
+// of the current one.
 func TestStolenRunnerTokenIsRejected(t *testing.T) {
 	e := newEnv(t)
 	r, run := e.applying()

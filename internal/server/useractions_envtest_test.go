@@ -226,8 +226,8 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	admin.want(501, "has not its key", "POST", ns+"/stacks/net/plan", nil)
 }
 
-// The rule of the Run is checked by Kubernetes. The Stack may have it only since the Run was created: an approval that does not count is
-// rejected then, too.
+// The rule of the Run is checked by Kubernetes. The Stack may have it only since the Run was created: an approval that
+// does not count is rejected then, too.
 func TestUserCannotApproveTheirOwnRun(t *testing.T) {
 	for name, status := range map[string]int{"by the rule of the Run": 422, "by the rule of its Stack": 409} {
 		t.Run(name, func(t *testing.T) {

@@ -332,7 +332,8 @@ func TestEngineOfAUserWorksBesideRuns(t *testing.T) {
 	applied.Status.Phase = v1alpha1.PhaseSucceeded
 	must(t, apiserver.Kube.Status().Update(t.Context(), applied))
 
-	// A user who has the lock comes before a Run that applies. One that plans takes no lock, and does not keep the user from writing.
+	// A user who has the lock comes before a Run that applies. One that plans takes no lock, and does not keep the user
+	// from writing.
 	alice.lock("a", 200, "")
 	next := e.newRun(e.stack, "net-2")
 	planner := e.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)

@@ -158,8 +158,8 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 	}
 }
 
-// TestListOfANamespaceWithoutObjects checks that a user of one namespace gets an empty list of what only others have, and that no
-// error names a namespace that the user did not name.
+// TestListOfANamespaceWithoutObjects checks that a user of one namespace gets an empty list of what only others have,
+// and that no error names a namespace that the user did not name.
 func TestListOfANamespaceWithoutObjects(t *testing.T) {
 	e, other := newEnv(t), newEnv(t)
 	p := e.serveLists()

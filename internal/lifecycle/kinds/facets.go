@@ -117,8 +117,8 @@ func (g *grouping[R]) count(value string, notReady bool) bool {
 	return !slices.Contains(g.collapsed, value)
 }
 
-// groupsOf are the groups from the row before a page to its last row or, on the last page, to the end: as many as the page
-// has rows, and those that are collapsed.
+// groupsOf are the groups from the row before a page to its last row or, on the last page, to the end: as many as the
+// page has rows, and those that are collapsed.
 func (g *grouping[R]) groupsOf(rows []ranked[R], after *cursor, last bool) []userapi.Group {
 	for _, r := range rows {
 		g.groups[r.Group].Rows++

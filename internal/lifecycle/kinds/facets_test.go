@@ -140,7 +140,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupsOfPages reads a grouped list page by page: each row is on one page, below its group, and no group is left out.
+// TestGroupsOfPages reads a grouped list page by page: each row is on one page, below its group, and no group is left
+// out.
 func TestGroupsOfPages(t *testing.T) {
 	var objects []*v1alpha1.Stack
 	for i := range 60 {

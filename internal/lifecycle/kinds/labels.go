@@ -16,8 +16,8 @@ var ownerLabels = []string{
 	"argocd.argoproj.io",
 }
 
-// labelsOf are the labels of an object as key=value, in order. Most objects share theirs with others, so each is one string
-// for all.
+// labelsOf are the labels of an object as key=value, in order. Most objects share theirs with others, so each is one
+// string for all.
 func labelsOf(all map[string]string) []string {
 	var of []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -30,8 +30,8 @@ type List[R any] struct {
 	// Filters let a row through whose value is one of those asked for; Sets one that has any of them.
 	Filters map[string]func(*R) string
 	Sets    map[string]func(*R) []string
-	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one of the values
-	// asked for of each key.
+	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one of
+	// the values asked for of each key.
 	Labels func(*R) []string
 	// NotReady are the rows that each group counts; nil for none.
 	NotReady func(*R) bool

@@ -175,7 +175,8 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// TestPagesAreDisjoint checks that each row is on one page in any order, also when other rows are added and deleted meanwhile.
+// TestPagesAreDisjoint checks that each row is on one page in any order, also when other rows are added and deleted
+// meanwhile.
 func TestPagesAreDisjoint(t *testing.T) {
 	var objects []*v1alpha1.Run
 	for i := range 57 {

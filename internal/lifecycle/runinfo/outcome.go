@@ -52,8 +52,8 @@ func RetainedSteps(all []v1alpha1.Step) []v1alpha1.Step {
 	return steps
 }
 
-// isRetained reports whether a step is used after the Run: an apply that was skipped has changed nothing, and outputs that could not
-// be written are reported by the Stack.
+// isRetained reports whether a step is used after the Run: an apply that was skipped has changed nothing, and outputs
+// that could not be written are reported by the Stack.
 func isRetained(s v1alpha1.Step) bool {
 	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
 }

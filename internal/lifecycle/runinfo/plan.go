@@ -72,8 +72,8 @@ func ByScript(r *v1alpha1.Run) string {
 	return "a script runs in place of the engine (spec.commands.apply)"
 }
 
-// Orphans returns which resources an apply created whose engine was killed, and that could not be taken into the state; empty when
-// there are none.
+// Orphans returns which resources an apply created whose engine was killed, and that could not be taken into the state;
+// empty when there are none.
 func Orphans(p *v1alpha1.Plan) string {
 	if p == nil || len(p.Untracked) == 0 {
 		return ""

@@ -15,8 +15,8 @@ func PodName(run string, phase v1alpha1.AttemptPhase, number int32) string {
 	return fmt.Sprintf("%s-%s-%d", run, strings.ToLower(string(phase)), number)
 }
 
-// RunOfPod is the name of the Run whose pod has this name; empty when PodName does not return such a name. A user can create a
-// pod of any name: only a Run that NamesPod has it.
+// RunOfPod is the name of the Run whose pod has this name; empty when PodName does not return such a name. A user can
+// create a pod of any name: only a Run that NamesPod has it.
 func RunOfPod(pod string) string {
 	for _, phase := range []v1alpha1.AttemptPhase{
 		v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptBuild, v1alpha1.AttemptShell,

@@ -25,7 +25,8 @@ type Request struct {
 const MaxClockSkew = 5 * time.Minute
 
 // Requested is the request that waits to be taken up; false when there is none. What a Stack had at its creation is
-// none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
+// none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long
+// ago.
 func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastHandledRequest
 	if at == "" || !stack.Status.Observed() || Settled(last, at) || isOlder(at, last) {
@@ -39,8 +40,8 @@ func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	return q, true
 }
 
-// Handled is the status of a request that is handled now; the last one, when it is that. A request whose time is far ahead of
-// now is rejected.
+// Handled is the status of a request that is handled now; the last one, when it is that. A request whose time is far
+// ahead of now is rejected.
 func Handled(last *v1alpha1.HandledRequest, at string, rejected bool, now time.Time) *v1alpha1.HandledRequest {
 	switch _, ahead := aheadOf(at, now); {
 	case at == "":
@@ -61,8 +62,8 @@ func aheadOf(at string, now time.Time) (time.Time, bool) {
 	return t, err == nil && t.After(now.Add(MaxClockSkew))
 }
 
-// timeOf is when the last request that was handled is from; zero when it is no time. One that was rejected for its time hides
-// no later one: it counts from when it was rejected.
+// timeOf is when the last request that was handled is from; zero when it is no time. One that was rejected for its time
+// hides no later one: it counts from when it was rejected.
 func timeOf(last *v1alpha1.HandledRequest) time.Time {
 	if last == nil {
 		return time.Time{}
@@ -78,8 +79,8 @@ func timeOf(last *v1alpha1.HandledRequest) time.Time {
 	}
 }
 
-// isOlder reports whether a request is from before the last one, where both are times: a user applied a manifest, or restored
-// annotations, with an old request.
+// isOlder reports whether a request is from before the last one, where both are times: a user applied a manifest, or
+// restored annotations, with an old request.
 func isOlder(at string, last *v1alpha1.HandledRequest) bool {
 	t, err := time.Parse(time.RFC3339, at)
 	then := timeOf(last)

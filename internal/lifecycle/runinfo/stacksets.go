@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Effects summarizes what a pull request changes in the lists of StackSets: "1 Stack would go, 2 would appear". Empty if
-// it changes none.
+// Effects summarizes what a pull request changes in the lists of StackSets: "1 Stack would go, 2 would appear". Empty
+// if it changes none.
 func Effects(sets ...v1alpha1.PullRequestStackSet) string {
 	var gone, changed, returned, appeared int32
 	for _, s := range sets {

@@ -32,9 +32,9 @@ func Note(s string) string {
 	}, s), maxNote)
 }
 
-// KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted message may
-// contain the ID of a request, a time or a port, which differs each time. To write it each time would be an event each time, which
-// would cause a retry at once, without end.
+// KeepIfEquivalent returns before when the two messages differ only in words with a digit, and now otherwise. A quoted
+// message may contain the ID of a request, a time or a port, which differs each time. To write it each time would be an
+// event each time, which would cause a retry at once, without end.
 func KeepIfEquivalent(before, now string) string {
 	if slices.Equal(stableWords(before), stableWords(now)) {
 		return before

@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Windows decide when an operation may begin. The zero value lets everything begin at any time. It never changes, so it may
-// be kept and used from anywhere.
+// Windows decide when an operation may begin. The zero value lets everything begin at any time. It never changes, so it
+// may be kept and used from anywhere.
 type Windows struct {
 	lists []list
 }
@@ -33,7 +33,8 @@ type list struct {
 	windows []window
 }
 
-// All times of windows are whole minutes: cron knows no seconds, durations may have none, and no zone is off by any since
+// All times of windows are whole minutes: cron knows no seconds, durations may have none, and no zone is off by any
+// since
 // 1972. So a window is a set of minutes, and a minute is counted from 1970 on.
 type window struct {
 	index    int
@@ -53,8 +54,8 @@ const (
 	longest = 8760 * time.Hour
 )
 
-// Parse reads spec.windows of the objects that restrict a Stack. An operation begins only when each list lets it. The error
-// names the wrong window, and why.
+// Parse reads spec.windows of the objects that restrict a Stack. An operation begins only when each list lets it. The
+// error names the wrong window, and why.
 func Parse(lists ...List) (Windows, error) {
 	var all Windows
 	for _, l := range lists {
@@ -119,8 +120,9 @@ func parseSchedule(s string) (*cron.SpecSchedule, error) {
 	return spec, nil
 }
 
-// Closed reports whether an operation may not begin now, why, and when it may: at until, which is zero if that is not within
-// a year. Deny wins over Allow; where a list has an Allow for the operation, it may begin only inside one of the list.
+// Closed reports whether an operation may not begin now, why, and when it may: at until, which is zero if that is not
+// within a year. Deny wins over Allow; where a list has an Allow for the operation, it may begin only inside one of the
+// list.
 //
 // Its work is bounded whatever the schedules are: where nothing is closed it checks a day or two of each window, and
 // otherwise once at the year to come, a bit for each minute.
@@ -197,8 +199,9 @@ func instant(minute int64) time.Time { return time.Unix(minute*60, 0).UTC() }
 
 // mark puts the minutes at which the window is open into a set whose first minute is at.
 //
-// Schedules are about clocks on walls, which change by the zone's rules. A time that the clock shows twice opens the window
-// twice. A time that the clock skips opens it at the moment of the change: a Deny at 02:30 must not be lost once a year.
+// Schedules are about clocks on walls, which change by the zone's rules. A time that the clock shows twice opens the
+// window twice. A time that the clock skips opens it at the moment of the change: a Deny at 02:30 must not be lost once
+// a year.
 func (w window) mark(set minutes, at int64) {
 	from, to := int64(0), int64(0) // the minutes that are open, as far as they are known and not yet marked
 	for lo, end := at-int64(w.duration), at+64*int64(len(set)); lo < end; {
@@ -239,8 +242,8 @@ func (w window) opens(lo, hi int64, f func(int64)) {
 	}
 }
 
-// on reports whether a day is one of the schedule's. As ever with cron, if both the day of the month and that of the week are
-// given then either will do.
+// on reports whether a day is one of the schedule's. As ever with cron, if both the day of the month and that of the
+// week are given then either will do.
 func (w window) on(t time.Time) bool {
 	const star = 63 // the parser's mark of a field that was not given
 	dom, dow := has(w.days.Dom, t.Day()), has(w.days.Dow, int(t.Weekday()))

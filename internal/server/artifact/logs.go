@@ -78,8 +78,8 @@ const (
 	leavesGap
 )
 
-// fitChunk returns whether n bytes at an offset continue where a log ends. A log only grows and comes from one writer, so
-// bytes below its end are the ones that are there.
+// fitChunk returns whether n bytes at an offset continue where a log ends. A log only grows and comes from one writer,
+// so bytes below its end are the ones that are there.
 func fitChunk(next, offset, n int64) fit {
 	switch {
 	case offset == next:
@@ -90,8 +90,8 @@ func fitChunk(next, offset, n int64) fit {
 	return leavesGap
 }
 
-// Append writes a chunk if it starts where the log ends, and returns the offset of the end. It reads the bucket before it rejects a
-// chunk. A log of more than largest bytes is rejected.
+// Append writes a chunk if it starts where the log ends, and returns the offset of the end. It reads the bucket before
+// it rejects a chunk. A log of more than largest bytes is rejected.
 func (l *Logs) Append(
 	ctx context.Context, folder string, offset int64, data []byte, largest int64,
 ) (next int64, ok bool, err error) {
@@ -158,9 +158,9 @@ func chunkOffset(folder, key string) (int64, error) {
 	return strconv.ParseInt(strings.TrimPrefix(key, folder+"/"), 10, 64)
 }
 
-// ReadAt reads bytes of a log from an offset on; none when there are none yet. Usually a chunk starts at the offset. Where a
-// reader starts in the middle of one, or two processes wrote the same bytes in other pieces, list has to be set: then the log is listed.
-// Bytes that are lost before the end of the log are replaced by a notice of that.
+// ReadAt reads bytes of a log from an offset on; none when there are none yet. Usually a chunk starts at the offset.
+// Where a reader starts in the middle of one, or two processes wrote the same bytes in other pieces, list has to be
+// set: then the log is listed. Bytes that are lost before the end of the log are replaced by a notice of that.
 func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
 	data, lost := l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
 	if !bucket.IsLost(lost) {
@@ -209,7 +209,8 @@ func (l *Logs) inMiddle(ctx context.Context, folder string, chunks []string, at 
 	return nil, nil
 }
 
-// lostBytes replaces the first of n bytes that are lost, at most a chunk. It has their length, so that offsets stay the same.
+// lostBytes replaces the first of n bytes that are lost, at most a chunk. It has their length, so that offsets stay the
+// same.
 func lostBytes(n int64) []byte {
 	const notice = "\n[a part of this log is lost: the bucket does not have it as Cairn wrote it]\n"
 	text := bytes.Repeat([]byte(" "), int(min(n, MaxChunk)))

@@ -40,8 +40,8 @@ func PlanVerdictKey(plan string) string { return plan + ".verdict" }
 // PlanFileMemory is how much memory a plan file may take while it is read.
 const PlanFileMemory = 4 * planfile.Largest
 
-// ReadPlanFile reads the plan file that is stored under a key, with planfile.Read or ReadChanges. The error is a planfile.ErrUnreadable for
-// one that only the engine can read.
+// ReadPlanFile reads the plan file that is stored under a key, with planfile.Read or ReadChanges. The error is a
+// planfile.ErrUnreadable for one that only the engine can read.
 func ReadPlanFile(
 	ctx context.Context, b *bucket.Bucket, plan string, read func([]byte) (*planfile.File, error),
 ) (*planfile.File, error) {

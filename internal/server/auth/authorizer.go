@@ -44,8 +44,8 @@ func lacks(p User, a authorizationv1.ResourceAttributes) error {
 		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
 }
 
-// Authorizer checks with SubjectAccessReviews what users are allowed. It caches for a moment who can list what. Reads of a single
-// object and writes are checked each time.
+// Authorizer checks with SubjectAccessReviews what users are allowed. It caches for a moment who can list what. Reads
+// of a single object and writes are checked each time.
 type Authorizer struct {
 	client client.Client
 	known  *expirable.LRU[listRight, bool]
@@ -145,9 +145,9 @@ func (z *Authorizer) can(ctx context.Context, p User, need Right, namespace stri
 	return err == nil, nil
 }
 
-// VisibleNamespaces returns a predicate for the namespaces in which a user has a right to all objects, such as to list them. A user who
-// has it in none of them is denied. The error names no namespace that the user did not name: asked is the one that was, or empty
-// for all that have objects.
+// VisibleNamespaces returns a predicate for the namespaces in which a user has a right to all objects, such as to list
+// them. A user who has it in none of them is denied. The error names no namespace that the user did not name: asked is
+// the one that was, or empty for all that have objects.
 func (z *Authorizer) VisibleNamespaces(
 	ctx context.Context, p User, need Right, asked string, all func() []string,
 ) (func(namespace string) bool, error) {

@@ -26,16 +26,18 @@ const (
 	keysPath      = "/openid/v1/jwks"
 )
 
-// Issuer verifies runners' tokens with the public keys of the cluster, for an installation that may not create TokenReviews.
-// It differs from a TokenReview: a token is valid until it expires, also when its pod or its ServiceAccount was deleted.
-// What a request may touch does not rest on that: the pod has to be the one that a Run names.
+// Issuer verifies runners' tokens with the public keys of the cluster, for an installation that may not create
+// TokenReviews. It differs from a TokenReview: a token is valid until it expires, also when its pod or its
+// ServiceAccount was deleted. What a request may touch does not rest on that: the pod has to be the one that a Run
+// names.
 type Issuer struct {
 	name   string
 	keys   oidc.KeySet
 	config oidc.Config
 }
 
-// NewIssuer asks the API server once how its tokens are signed, and for its keys whenever it sees a new one. Now is the clock.
+// NewIssuer asks the API server once how its tokens are signed, and for its keys whenever it sees a new one. Now is the
+// clock.
 func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (*Issuer, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 10 * time.Second
@@ -103,8 +105,9 @@ func (i *Issuer) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	return Pod{Namespace: k.Namespace, Name: k.Pod.Name, UID: k.Pod.UID}, nil
 }
 
-// DeletedPods is an Issuer for the tokens of pods that were deleted. It reads how the cluster issues tokens when the first of them is
-// shown, and not before: few clusters ever have one. Where no ServiceAccount may read it, such tokens are rejected, and nothing else is.
+// DeletedPods is an Issuer for the tokens of pods that were deleted. It reads how the cluster issues tokens when the
+// first of them is shown, and not before: few clusters ever have one. Where no ServiceAccount may read it, such tokens
+// are rejected, and nothing else is.
 type DeletedPods struct {
 	config *rest.Config
 	now    func() time.Time

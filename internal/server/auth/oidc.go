@@ -202,8 +202,8 @@ func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query 
 // The prefix of names that are Kubernetes' own, and of no user of an identity provider.
 const ownNames = "system:"
 
-// Claims select the claims of an ID token that are the name and the groups of a user, with the meaning of the kube-apiserver's
-// flags of these names.
+// Claims select the claims of an ID token that are the name and the groups of a user, with the meaning of the
+// kube-apiserver's flags of these names.
 type Claims struct {
 	// Username is the claim with the name; sub when it is empty.
 	Username string

@@ -28,10 +28,11 @@ const (
 	MaxToken = 16 << 10
 	// knownTokens is how many tokens are remembered.
 	knownTokens = 10_000
-	// rejectFor is how long a token that was rejected is rejected without a new review. It is short: a runner repeats its requests for
-	// longer than that.
+	// rejectFor is how long a token that was rejected is rejected without a new review. It is short: a runner repeats its
+	// requests for longer than that.
 	rejectFor = 10 * time.Second
-	// rejectedTokens is how many rejected tokens are remembered. They are apart from the valid ones, which they do not evict.
+	// rejectedTokens is how many rejected tokens are remembered. They are apart from the valid ones, which they do not
+	// evict.
 	rejectedTokens = 10_000
 	// askFor is how long it may take to ask about a token.
 	askFor = 30 * time.Second
@@ -48,18 +49,18 @@ func (p Pod) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-// PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other error means that the
-// token could not be verified now.
+// PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other
+// error means that the token could not be verified now.
 type PodVerifier interface {
 	VerifyPod(ctx context.Context, token string) (Pod, error)
 }
 
-// PodAuthenticator authenticates the pod that sends a request. It caches results for a moment, also those of rejected tokens, since a
-// review is a round trip to the API server. Concurrent requests with one token are verified once.
+// PodAuthenticator authenticates the pod that sends a request. It caches results for a moment, also those of rejected
+// tokens, since a review is a round trip to the API server. Concurrent requests with one token are verified once.
 type PodAuthenticator struct {
 	from PodVerifier
-	// keys verifies tokens whose pod was deleted; nil rejects them. Its results are cached as well: for a token of an unknown key
-	// the keys are fetched again.
+	// keys verifies tokens whose pod was deleted; nil rejects them. Its results are cached as well: for a token of an
+	// unknown key the keys are fetched again.
 	keys    *PodAuthenticator
 	now     func() time.Time
 	marker  marker
@@ -79,7 +80,8 @@ type refusedToken struct {
 	until time.Time
 }
 
-// NewPodAuthenticator creates a PodAuthenticator. deleted verifies the tokens of pods that were deleted; nil rejects them.
+// NewPodAuthenticator creates a PodAuthenticator. deleted verifies the tokens of pods that were deleted; nil rejects
+// them.
 func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
@@ -101,9 +103,9 @@ func (t *PodAuthenticator) Authenticate(r *http.Request) (Pod, error) {
 	return t.of(WithSource(r), token)
 }
 
-// AuthenticateDeleted is Authenticate for requests whose content would be lost otherwise. A pod whose object was deleted by force may
-// still run, and a review rejects its token by then. The token is accepted here until it expires, if the keys of the cluster
-// verify it.
+// AuthenticateDeleted is Authenticate for requests whose content would be lost otherwise. A pod whose object was
+// deleted by force may still run, and a review rejects its token by then. The token is accepted here until it expires,
+// if the keys of the cluster verify it.
 func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
 	pod, err := t.Authenticate(r)
 	var no *httpapi.Error

@@ -21,8 +21,8 @@ const mostCookie = 3800
 
 var errSealBroken = errors.New("it was not created by this installation, was changed, or has expired")
 
-// sealer encrypts what a browser stores for the server: only the server can read or create it. There is no list of what was sealed, so it
-// is valid with each process of the installation, also after a restart.
+// sealer encrypts what a browser stores for the server: only the server can read or create it. There is no list of what
+// was sealed, so it is valid with each process of the installation, also after a restart.
 type sealer struct {
 	aead cipher.AEAD
 	now  func() time.Time

@@ -42,8 +42,8 @@ const (
 	MethodLink        = "Link"
 )
 
-// Session is the content of the cookie of a user who is signed in with a browser: a token, which is reviewed each time, or the user that
-// the identity provider named.
+// Session is the content of the cookie of a user who is signed in with a browser: a token, which is reviewed each time,
+// or the user that the identity provider named.
 type Session struct {
 	Token  string   `json:"token,omitempty"`
 	Name   string   `json:"name,omitempty"`
@@ -107,8 +107,8 @@ func siteOf(o SignIn) (*url.URL, error) {
 // secure is true when a browser reaches the server over TLS: the server's own, or that of a proxy in front of it.
 func (s *sessions) secure(r *http.Request) bool { return r.TLS != nil || s.site.Scheme != "http" }
 
-// Cookie returns an empty cookie of a name. Over TLS no other host or path can set it. Without TLS, on this machine, the port is part
-// of its name.
+// Cookie returns an empty cookie of a name. Over TLS no other host or path can set it. Without TLS, on this machine,
+// the port is part of its name.
 func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 	//nolint:gosec // it has all of them; but for TLS, where there is none
 	c := &http.Cookie{Name: "__Host-" + name, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}

@@ -47,8 +47,9 @@ func (p User) String() string {
 // ClientCA returns what a client certificate is verified with; false as long as it is not known.
 type ClientCA func() (x509.VerifyOptions, bool)
 
-// UserAuthenticator authenticates users by what the API server accepts too: a client certificate of the cluster's CA, or a bearer
-// token for the API server; and by sessions of browsers. The token of a runner is for another audience, and rejected.
+// UserAuthenticator authenticates users by what the API server accepts too: a client certificate of the cluster's CA,
+// or a bearer token for the API server; and by sessions of browsers. The token of a runner is for another audience, and
+// rejected.
 type UserAuthenticator struct {
 	authority ClientCA
 	token     authenticator.Request
@@ -73,8 +74,9 @@ func newUserAuthenticator(c client.Client, authority ClientCA, authorizer *Autho
 	return &UserAuthenticator{authority: authority, token: bearertoken.New(review), review: review, authorizer: authorizer}
 }
 
-// of authenticates the sender of a request. A certificate that is not the cluster's is ignored where there is a token, for the
-// one may be for what is on the way. Who signed in with a browser is known by that, and not by a certificate that it shows too.
+// of authenticates the sender of a request. A certificate that is not the cluster's is ignored where there is a token,
+// for the one may be for what is on the way. Who signed in with a browser is known by that, and not by a certificate
+// that it shows too.
 func (p *UserAuthenticator) of(r *http.Request) (User, error) {
 	r = r.WithContext(WithSource(r))
 	shown := r.Header.Get("Authorization") // it is taken off the request
@@ -236,14 +238,15 @@ func (p *UserAuthenticator) Authenticate(r *http.Request) (User, error) {
 	return user, nil
 }
 
-// showsToken returns true if a request has a bearer token, which no other site can have a browser send. A password it can: of a URL that has one.
+// showsToken returns true if a request has a bearer token, which no other site can have a browser send. A password it
+// can: of a URL that has one.
 func showsToken(r *http.Request) bool {
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// AuthenticateEngine is Authenticate for the engine of a user. The http backend of older engines sends a password and nothing else: it is
-// the bearer token of the user, and the name beside it does not matter.
+// AuthenticateEngine is Authenticate for the engine of a user. The http backend of older engines sends a password and
+// nothing else: it is the bearer token of the user, and the name beside it does not matter.
 func (p *UserAuthenticator) AuthenticateEngine(r *http.Request) (User, error) {
 	if _, token, ok := r.BasicAuth(); ok {
 		// Unlike a bearer token, a browser sends a password by itself.
@@ -264,7 +267,8 @@ type UserOptions struct {
 	ClientCA ClientCA
 	// Authorizer decides who may impersonate whom.
 	Authorizer *Authorizer
-	// SignIn configures how users sign in with a browser, and DeriveKey returns the keys of 32 bytes that seal their sessions.
+	// SignIn configures how users sign in with a browser, and DeriveKey returns the keys of 32 bytes that seal their
+	// sessions.
 	SignIn    SignIn
 	DeriveKey func(purpose string) ([]byte, error)
 	// Now is the clock.

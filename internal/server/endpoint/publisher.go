@@ -27,7 +27,8 @@ const (
 	timeout       = 10 * time.Second
 )
 
-// publishedLabel marks a ConfigMap that Cairn filled and did not create. Its owner, such as Helm, has labels of its own there.
+// publishedLabel marks a ConfigMap that Cairn filled and did not create. Its owner, such as Helm, has labels of its own
+// there.
 const publishedLabel = "cairn.dev/published"
 
 var key = types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}
@@ -40,7 +41,8 @@ type Publisher struct {
 	Live client.Reader
 	// URL of the server; empty publishes nothing.
 	URL string
-	// CA returns the CA bundle that the server's certificate is verified with; nil when the certificate is publicly trusted.
+	// CA returns the CA bundle that the server's certificate is verified with; nil when the certificate is publicly
+	// trusted.
 	CA func() []byte
 	// Log gets failures at warn.
 	Log *slog.Logger
@@ -67,7 +69,8 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
-// publish retries after a conflict with another server: during an upgrade that may be an older one, which writes other values.
+// publish retries after a conflict with another server: during an upgrade that may be an older one, which writes other
+// values.
 func (p *Publisher) publish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/server/tenant"
 )
 
-// ReadBody reads a body of at most limit bytes. It waits first until the semaphore has weight times its size for the namespace. The
-// returned function releases that.
+// ReadBody reads a body of at most limit bytes. It waits first until the semaphore has weight times its size for the
+// namespace. The returned function releases that.
 func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight, beside int64) ([]byte, func(), error) {
 	if err := fits(r, limit); err != nil {
 		return nil, nil, err

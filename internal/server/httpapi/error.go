@@ -1,4 +1,5 @@
-// Package httpapi has what the handlers of the runner API and the user API share: errors, bodies with limits, responses.
+// Package httpapi has what the handlers of the runner API and the user API share: errors, bodies with limits,
+// responses.
 package httpapi
 
 import (
@@ -40,8 +41,8 @@ var stateCodes = map[decision.Reason]int{
 	decision.NotEmpty:   http.StatusConflict,
 }
 
-// StatusOf returns the status and the text of the response to an error. What is not listed is transient: the API server or the
-// bucket does not answer, or this process stops. The response asks the client to retry, and has no details.
+// StatusOf returns the status and the text of the response to an error. What is not listed is transient: the API server
+// or the bucket does not answer, or this process stops. The response asks the client to retry, and has no details.
 func StatusOf(err error) (code int, text string) {
 	var no *Error
 	var said *runnerapi.Error

@@ -63,8 +63,8 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 	return info, nil
 }
 
-// LockConflict describes in the form of engines why a lock was rejected. That need not be another lock. An engine that may wait
-// (-lock-timeout) requires an ID all the same, and Terraform 1.5 shows nothing else of the answer to its user.
+// LockConflict describes in the form of engines why a lock was rejected. That need not be another lock. An engine that
+// may wait (-lock-timeout) requires an ID all the same, and Terraform 1.5 shows nothing else of the answer to its user.
 func LockConflict(refused *decision.Rejection, path string) LockInfo {
 	lock := refused.Lock
 	if lock == nil {

@@ -165,7 +165,8 @@ func (v *Inventory) lookUp(states []*userapi.State) (results []result, left []in
 	return results, left
 }
 
-// load reads an index, or has it written first if that can begin before soon is done. It may be that of a later version than the row has.
+// load reads an index, or has it written first if that can begin before soon is done. It may be that of a later version
+// than the row has.
 func (v *Inventory) load(ctx, soon context.Context, st *userapi.State) (*compact, error) {
 	if v.isFull() {
 		return nil, errFull
@@ -186,7 +187,8 @@ func (v *Inventory) load(ctx, soon context.Context, st *userapi.State) (*compact
 	return packed, nil
 }
 
-// reindex reads a whole state, if there is memory for it before soon is done: all requests that read indexes wait for this one.
+// reindex reads a whole state, if there is memory for it before soon is done: all requests that read indexes wait for
+// this one.
 func (v *Inventory) reindex(ctx, soon context.Context, key types.NamespacedName, size int64) (document.Index, error) {
 	free, err := v.budget.Acquire(soon, key.Namespace, 2*size)
 	if err != nil {

@@ -218,7 +218,8 @@ func TestAnotherRequestThatReadsIsPending(t *testing.T) {
 	}
 }
 
-// All requests that list resources wait for the one that reads indexes, which must not wait for a namespace whose requests hold all memory.
+// All requests that list resources wait for the one that reads indexes, which must not wait for a namespace whose
+// requests hold all memory.
 func TestAStateThatWaitsForMemoryIsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

@@ -12,8 +12,8 @@ import (
 // mostSteps is how fine an activity can be asked for.
 const mostSteps = 1000
 
-// Activity counts the Runs that ended in each step of the time before now, by how they ended. The steps begin at round times, so
-// that two users see the same. An error is a *BadQuery.
+// Activity counts the Runs that ended in each step of the time before now, by how they ended. The steps begin at round
+// times, so that two users see the same. An error is a *BadQuery.
 func Activity(runs []*userapi.Run, now time.Time, since, step time.Duration) (userapi.Activity, error) {
 	step = max(step.Truncate(time.Second), time.Second)
 	if n := since / step; n < 1 || n > mostSteps {

@@ -12,8 +12,8 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/kinds"
 )
 
-// Catalog has a row of all that users can list. No object can be reached from a row: code that decides or writes reads the object
-// from the API server.
+// Catalog has a row of all that users can list. No object can be reached from a row: code that decides or writes reads
+// the object from the API server.
 type Catalog struct {
 	// Changes of all of them.
 	Changes *Changes
@@ -34,8 +34,8 @@ func NewCatalog() *Catalog {
 // Shelf has the rows of a kind.
 func (c *Catalog) Shelf(k kinds.Kind) *Shelf { return c.shelves[k.Named().Kind] }
 
-// Mirror has Start fill the catalog with the objects of some namespaces; of all where none are named. It is called once, before
-// Start.
+// Mirror has Start fill the catalog with the objects of some namespaces; of all where none are named. It is called
+// once, before Start.
 func (c *Catalog) Mirror(from client.WithWatch, namespaces []string) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}

@@ -13,7 +13,8 @@ import (
 // mostChanges is how many are remembered, for those who come back.
 const mostChanges = 20_000
 
-// Changes remember what became of objects, in order, for those who watch. A client that was disconnected for a moment continues where it was.
+// Changes remember what became of objects, in order, for those who watch. A client that was disconnected for a moment
+// continues where it was.
 type Changes struct {
 	// epoch is another one for each process: places in another's memory mean nothing here.
 	epoch string
@@ -44,8 +45,8 @@ func (c *Changes) Add(change userapi.Change) {
 	c.subscribers.Notify(struct{}{})
 }
 
-// Since returns what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
-// much has happened since, or the place is another process's, ok is false: then all may have changed.
+// Since returns what changed after a place, each object once, and the place that this leads to. An empty place is now.
+// Where too much has happened since, or the place is another process's, ok is false: then all may have changed.
 func (c *Changes) Since(place string) (changes []userapi.Change, now string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

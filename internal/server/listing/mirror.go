@@ -21,8 +21,8 @@ import (
 // pageSize is how many objects are in memory at once while all are listed.
 const pageSize = 500
 
-// mirror keeps the rows of a kind up to date, and nothing else of its objects. It is the store of a reflector, and what the
-// reflector lists and watches with.
+// mirror keeps the rows of a kind up to date, and nothing else of its objects. It is the store of a reflector, and what
+// the reflector lists and watches with.
 type mirror struct {
 	from      client.WithWatch
 	namespace string // empty for all

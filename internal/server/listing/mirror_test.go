@@ -132,7 +132,8 @@ func (p *paged) Watch(_ context.Context, _ client.ObjectList, opts ...client.Lis
 	return w, nil
 }
 
-// TestMirrorListsAgain checks the first list, events, and the list after a watch that expired: what it changed is a change.
+// TestMirrorListsAgain checks the first list, events, and the list after a watch that expired: what it changed is a
+// change.
 func TestMirrorListsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &paged{version: 10, runs: []*v1alpha1.Run{

@@ -44,8 +44,8 @@ func (s *Shelf) put(k key, e entry) {
 	s.rows[k] = e
 }
 
-// Remove removes the row of an object that was deleted at a version. It returns false where there is none, or one of a later
-// version: of an object that was created again.
+// Remove removes the row of an object that was deleted at a version. It returns false where there is none, or one of a
+// later version: of an object that was created again.
 func (s *Shelf) Remove(namespace, name string, version uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +64,9 @@ func (s *Shelf) remove(k key) {
 	}
 }
 
-// replace has a list of all rows of a namespace, or of all namespaces, in place of those that it has. It returns what the list
-// changed. A list is consistent, so it also replaces later versions: those of a cluster that was restored from a backup.
+// replace has a list of all rows of a namespace, or of all namespaces, in place of those that it has. It returns what
+// the list changed. A list is consistent, so it also replaces later versions: those of a cluster that was restored from
+// a backup.
 func (s *Shelf) replace(namespace string, list map[key]entry) (changed, removed []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 const certificateEvery = 10 * time.Second
 
 // HostCertificate is one that clients trust, for the host of the server's public URL. It is written to a folder by
-// another program, such as cert-manager, and read again when it changes. As long as there is none the server shows its own.
+// another program, such as cert-manager, and read again when it changes. As long as there is none the server shows its
+// own.
 //
 // Runners never see it: they ask for another host, and trust the server's own authorities only.
 type HostCertificate struct {
@@ -75,7 +76,8 @@ func (h *HostCertificate) taken(cert tls.Certificate) {
 	h.log.Info("certificate for the public host", "notAfter", cert.Leaf.NotAfter)
 }
 
-// Wrap returns a configuration that serves this certificate for its host, once it was read; other hosts get the certificate of config.
+// Wrap returns a configuration that serves this certificate for its host, once it was read; other hosts get the
+// certificate of config.
 func (h *HostCertificate) Wrap(config *tls.Config) *tls.Config {
 	if h == nil {
 		return config

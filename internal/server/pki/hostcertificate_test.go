@@ -41,8 +41,8 @@ func newFolder(t *testing.T) *folder {
 	return w
 }
 
-// put writes a certificate as the kubelet does: the files of a Secret are links into a folder that is swapped at once, and
-// the one from before goes.
+// put writes a certificate as the kubelet does: the files of a Secret are links into a folder that is swapped at once,
+// and the one from before goes.
 func (w *folder) put(host, version string) {
 	w.T.Helper()
 	leaf, err := w.ca.leaf(w.clock, []string{host})

@@ -17,7 +17,8 @@ import (
 // someStates is how many States are asked for at once.
 const someStates = 100
 
-// begin decides whether the first identity of the installation may be created, for a Secret that has none as it was read.
+// begin decides whether the first identity of the installation may be created, for a Secret that has none as it was
+// read.
 func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
 	lost := k.used.check(ctx)
 	if lost == nil {
@@ -34,9 +35,9 @@ func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
 	return lost
 }
 
-// used finds evidence that an installation had keys before. A Secret without them is then one that was wiped or not restored,
-// and not one of a new install: new keys would be taken, and all that is there be unreadable, or be written with two keys
-// once the old ones are back.
+// used finds evidence that an installation had keys before. A Secret without them is then one that was wiped or not
+// restored, and not one of a new install: new keys would be taken, and all that is there be unreadable, or be written
+// with two keys once the old ones are back.
 type used struct {
 	client     client.Reader
 	bucketURL  string

@@ -42,8 +42,8 @@ type keyring struct {
 	rotate bool
 	// bucket is computed from the identities in recipients.
 	bucket bucket.Keys
-	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change: identities may
-	// be replaced, and then what was fingerprinted before has to be the same still.
+	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change: identities
+	// may be replaced, and then what was fingerprinted before has to be the same still.
 	fingerprint []byte
 	// signing signs the serving certificates, next will do so.
 	signing, next *authority

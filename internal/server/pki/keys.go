@@ -1,4 +1,5 @@
-// Package pki manages the keys of an installation: its certificate authority, serving certificates, and encryption keys.
+// Package pki manages the keys of an installation: its certificate authority, serving certificates, and encryption
+// keys.
 package pki
 
 import (
@@ -61,8 +62,8 @@ type KeysOptions struct {
 	Log *slog.Logger
 }
 
-// LoadKeys reads the keys from their Secret. For an installation that was never used it creates them; those of one that was are
-// lost, which is an error, since others could read nothing of what is there.
+// LoadKeys reads the keys from their Secret. For an installation that was never used it creates them; those of one that
+// was are lost, which is an error, since others could read nothing of what is there.
 func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
 	k := &Keys{
 		client: o.Client, secret: o.Secret, now: o.Now, log: o.Log,
@@ -92,8 +93,8 @@ func (k *Keys) Identities() []age.Identity {
 // Bucket returns the keys of the bucket, which are derived from the identities.
 func (k *Keys) Bucket() bucket.Keys { return k.current().bucket }
 
-// Retire ends the use of all identities but the first for the bucket, if its keys are still these: no object is encrypted
-// with the others. They stay in the Secret for what runners printed, and a user may remove them.
+// Retire ends the use of all identities but the first for the bucket, if its keys are still these: no object is
+// encrypted with the others. They stay in the Secret for what runners printed, and a user may remove them.
 func (k *Keys) Retire(ctx context.Context, keys bucket.Keys) error {
 	return k.change(ctx, func(ring *keyring) bool {
 		if !ring.bucket.Equal(keys) {
@@ -104,8 +105,9 @@ func (k *Keys) Retire(ctx context.Context, keys bucket.Keys) error {
 	})
 }
 
-// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the installation and for
-// as long as it exists. Without the installation's key the message cannot be determined, not even by trying.
+// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the
+// installation and for as long as it exists. Without the installation's key the message cannot be determined, not even
+// by trying.
 func (k *Keys) Fingerprint(message []byte) string {
 	mac := hmac.New(sha256.New, k.current().fingerprint)
 	mac.Write(message)
@@ -126,8 +128,8 @@ func (k *Keys) current() keyring {
 // NeedLeaderElection returns false: every process renews its keys.
 func (k *Keys) NeedLeaderElection() bool { return false }
 
-// Start renews the keys until ctx is done, and then once more: what replaced this process may have emptied the Secret too, and
-// the next process cannot begin without what this one knows.
+// Start renews the keys until ctx is done, and then once more: what replaced this process may have emptied the Secret
+// too, and the next process cannot begin without what this one knows.
 func (k *Keys) Start(ctx context.Context) error {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()

@@ -39,8 +39,8 @@ const (
 	RotatePromote Rotation = "Promote"
 )
 
-// Rotate decides on the authority that signs and the next one; nil where there is none. The next one was created when the
-// other began to sign, so its age is how long that one has signed.
+// Rotate decides on the authority that signs and the next one; nil where there is none. The next one was created when
+// the other began to sign, so its age is how long that one has signed.
 func Rotate(now time.Time, signing, next *Span) Rotation {
 	switch {
 	case !signing.usable(now) && !next.usable(now):

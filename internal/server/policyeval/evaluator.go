@@ -37,11 +37,11 @@ const (
 	checksAtOnce = 2
 	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
 	checksEach = 1
-	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the response has the runner ask
-	// again. It is shorter than a runner waits for an answer.
+	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the response has the
+	// runner ask again. It is shorter than a runner waits for an answer.
 	waitForCheck = time.Minute
-	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of others
-	// at the same time.
+	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of
+	// others at the same time.
 	mostTries = 3
 	// knownTries is how much is remembered of that: some two thousand plans.
 	knownTries = 1 << 20
@@ -49,7 +49,8 @@ const (
 	mostFindings = 200
 	// longestFinding is how long the message is of a finding of ours.
 	longestFinding = 1 << 10
-	// mostSensitive is how many bytes of sensitive values of a plan are hidden in messages. One takes some hundred in memory.
+	// mostSensitive is how many bytes of sensitive values of a plan are hidden in messages. One takes some hundred in
+	// memory.
 	mostSensitive = 1 << 20
 	// largestVerdict as JSON.
 	largestVerdict = 4 << 20
@@ -75,8 +76,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Evaluator evaluates the policies of Stacks, and those that the installation requires, on plans. Each ConfigMap is evaluated by
-// itself: what the policies of a Stack define has no effect on those of the installation.
+// Evaluator evaluates the policies of Stacks, and those that the installation requires, on plans. Each ConfigMap is
+// evaluated by itself: what the policies of a Stack define has no effect on those of the installation.
 type Evaluator struct {
 	Options
 	required *required
@@ -133,8 +134,8 @@ func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 	return all, nil
 }
 
-// Result returns the result of the policies for a plan of a Run: the stored one, or else a new one. Asked is false when there
-// are none; a nil result means that the plan's JSON was never uploaded.
+// Result returns the result of the policies for a plan of a Run: the stored one, or else a new one. Asked is false when
+// there are none; a nil result means that the plan's JSON was never uploaded.
 func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error) {
 	all, err := p.of(ctx, r)
 	if err != nil || len(all) == 0 {
@@ -191,8 +192,8 @@ func (p *Evaluator) input(ctx context.Context, plan string) (*artifact.PolicyInp
 	return input, nil
 }
 
-// hideSecrets removes the secrets of a plan from messages. Policies get all values, so that no code evades a rule by marking a value as
-// sensitive; users of their messages do not.
+// hideSecrets removes the secrets of a plan from messages. Policies get all values, so that no code evades a rule by
+// marking a value as sensitive; users of their messages do not.
 func hideSecrets(said *runnerapi.PolicyResult, input *artifact.PolicyInput) error {
 	if len(said.Findings) == 0 {
 		return nil

@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What marks a ConfigMap of Cairn's namespace as policies that the installation requires, and in which namespaces: a list of
-// names, or of patterns as path.Match has them, with commas between. Absent means all.
+// What marks a ConfigMap of Cairn's namespace as policies that the installation requires, and in which namespaces: a
+// list of names, or of patterns as path.Match has them, with commas between. Absent means all.
 const (
 	policyLabel          = "cairn.dev/policy"
 	policyRequired       = "required"
 	namespacesAnnotation = "cairn.dev/namespaces"
 )
 
-// requiredFor is how long the required policies are remembered. They are read past every cache, and only while Runs plan:
-// one list of some labeled objects every five seconds at most. A cache would be a watch and its memory in each process for
-// what changes once a month, and does not know either whether it is up to date.
+// requiredFor is how long the required policies are remembered. They are read past every cache, and only while Runs
+// plan: one list of some labeled objects every five seconds at most. A cache would be a watch and its memory in each
+// process for what changes once a month, and does not know either whether it is up to date.
 const requiredFor = 5 * time.Second
 
 // required are the policies that the installation requires.

@@ -35,8 +35,8 @@ func (s *API) logRequest(r *http.Request, c Caller, a httpapi.Result) {
 	log.Debug("request")
 }
 
-// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function releases the
-// memory back.
+// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned
+// function releases the memory back.
 func (s *API) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
 	return httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, 1, 0)
 }
@@ -51,14 +51,14 @@ func (s *API) jsonBody(w http.ResponseWriter, r *http.Request, namespace string,
 	return httpapi.DecodeJSON(data, v)
 }
 
-// bodyMemory is how much of what runners send and read is in memory at a time; further ones wait. What is small does not count, but
-// for its namespace.
+// bodyMemory is how much of what runners send and read is in memory at a time; further ones wait. What is small does
+// not count, but for its namespace.
 const bodyMemory = 1 << 30
 
-// bodyPart is how much of it one namespace has: the largest state, and what is small beside that. A pod runs untrusted code, which
-// may send many bodies at once and none of them to its end.
+// bodyPart is how much of it one namespace has: the largest state, and what is small beside that. A pod runs untrusted
+// code, which may send many bodies at once and none of them to its end.
 const bodyPart = state.MaxSize + 64<<20
 
-// jsonWeight is how much larger than its text JSON may be once it is read: a list of empty objects. Of what a runner sends, as
-// far as it is an honest one, which is some megabytes.
+// jsonWeight is how much larger than its text JSON may be once it is read: a list of empty objects. Of what a runner
+// sends, as far as it is an honest one, which is some megabytes.
 const jsonWeight = 64

@@ -1,6 +1,6 @@
 // Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request
-// claims: the token names the pod, the Run of that pod names what it can access, and everything else is derived from that
-// Run or compared with it.
+// claims: the token names the pod, the Run of that pod names what it can access, and everything else is derived from
+// that Run or compared with it.
 package runnerhandler
 
 import (

@@ -23,8 +23,8 @@ func (s *API) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error
 	return doc.Backend, err
 }
 
-// followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was created with one may: of any other the state is
-// Cairn's, and a plan does not write it.
+// followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was created with
+// one may: of any other the state is Cairn's, and a plan does not write it.
 func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) error {
 	in, err := s.backendOf(r.Context(), c)
 	if err != nil {

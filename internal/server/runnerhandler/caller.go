@@ -55,8 +55,8 @@ func (c Caller) Holder() decision.Holder {
 // requirement is what a caller has to be for a request.
 type requirement func(Caller) error
 
-// current: the attempt that the Run is at, and that works for the engine. One that builds an image runs an untrusted Dockerfile, and gets
-// nothing of the Stack's: neither its state nor its plans.
+// current: the attempt that the Run is at, and that works for the engine. One that builds an image runs an untrusted
+// Dockerfile, and gets nothing of the Stack's: neither its state nor its plans.
 func current(c Caller) error {
 	if err := currentOrBuild(c); err != nil {
 		return err
@@ -100,8 +100,8 @@ func logging(c Caller) error {
 	return nil
 }
 
-// orHolder lets the holder of the state's lock pass too when its Run is gone: no other process can have the lock, and to lose
-// its data would be worse. The rest is for the state's own rules.
+// orHolder lets the holder of the state's lock pass too when its Run is gone: no other process can have the lock, and
+// to lose its data would be worse. The rest is for the state's own rules.
 func orHolder(s requirement) requirement {
 	return func(c Caller) error {
 		if c.Run == nil {
@@ -111,8 +111,8 @@ func orHolder(s requirement) requirement {
 	}
 }
 
-// owns requires an attempt that is no pull request's: the code of one must change nothing that the Stack, its State or its
-// next apply depends on, whatever gets hold of the credentials of its pod.
+// owns requires an attempt that is no pull request's: the code of one must change nothing that the Stack, its State or
+// its next apply depends on, whatever gets hold of the credentials of its pod.
 func owns(meets requirement) requirement {
 	return func(c Caller) error {
 		if c.Run != nil && c.Run.Spec.PullRequest != nil {
@@ -125,9 +125,9 @@ func owns(meets requirement) requirement {
 // sender authenticates the pod that sends a request.
 type sender func(*http.Request) (auth.Pod, error)
 
-// caller authenticates and authorizes the sender of a request. It reads the cache first; before it
-// rejects it reads past it, for a cache that is a moment behind must not fail an attempt that has just begun. That a request is not
-// from the runner of its pod is reported also where the attempt is not allowed to send it.
+// caller authenticates and authorizes the sender of a request. It reads the cache first; before it rejects it reads
+// past it, for a cache that is a moment behind must not fail an attempt that has just begun. That a request is not from
+// the runner of its pod is reported also where the attempt is not allowed to send it.
 func (s *API) caller(r *http.Request, from sender, meets requirement) (Caller, error) {
 	pod, err := s.pod(r, from)
 	if err != nil {

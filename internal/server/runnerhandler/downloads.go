@@ -13,8 +13,8 @@ import (
 // longestDownloadWait bounds how long a runner may have a request held.
 const longestDownloadWait = time.Minute
 
-// downloading is a request that waits for a download. One that sets for how long then gets the progress, and asks again; one that
-// sets nothing is held, and its error is that of the download.
+// downloading is a request that waits for a download. One that sets for how long then gets the progress, and asks
+// again; one that sets nothing is held, and its error is that of the download.
 type downloading struct {
 	context.Context //nolint:containedctx // it is the request's, which is over sooner
 	cancel          context.CancelFunc

@@ -127,8 +127,8 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Output{Value: found.Value, Sensitive: found.Sensitive})
 }
 
-// checkGrant rejects the use of an output of another namespace without a StackGrant, which may be withdrawn since the Run
-// was created. An apply has a plan with the value already.
+// checkGrant rejects the use of an output of another namespace without a StackGrant, which may be withdrawn since the
+// Run was created. An apply has a plan with the value already.
 func (s *API) checkGrant(ctx context.Context, c Caller, stack types.NamespacedName) error {
 	attempt, refused := decision.CurrentAttempt(c.Run, c.Holder())
 	switch {

@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply continues
-// meanwhile, and what is not here when it is killed is lost.
+// appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the
+// apply continues meanwhile, and what is not here when it is killed is lost.
 func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	batch, err := strconv.Atoi(r.URL.Query().Get("batch"))
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) er
 	return nil
 }
 
-// journal serves what applies have done of which it is not known that the state has it. What the state has now is noted first: it
-// is what the plan is based on, and what follows may take it out.
+// journal serves what applies have done of which it is not known that the state has it. What the state has now is noted
+// first: it is what the plan is based on, and what follows may take it out.
 func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err := s.State.RecordHeld(r.Context(), c.Key()); err != nil {
 		return err

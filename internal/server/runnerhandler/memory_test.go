@@ -28,8 +28,8 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What another one wants
-// meanwhile has to go through.
+// Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What
+// another one wants meanwhile has to go through.
 func TestNamespaceLeavesMemoryForOthers(t *testing.T) {
 	hostile := Caller{Pod: auth.Pod{Namespace: "hostile"}, Stack: "net"}
 	sends := func(s *API, r *http.Request, namespace string, limit int64) error {

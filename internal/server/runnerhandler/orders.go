@@ -66,8 +66,8 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	return c, httpapi.WriteJSON(w, http.StatusOK, order)
 }
 
-// bind checks the session of the pod that requests an order, as soon as a Run names the pod. A runner starts no program of a user
-// before it has an order.
+// bind checks the session of the pod that requests an order, as soon as a Run names the pod. A runner starts no program
+// of a user before it has an order.
 func (s *API) bind(r *http.Request, c Caller) (Caller, error) {
 	run, err := s.Runs.ByPod(r.Context(), c.Pod.Key(), c.Pod.UID)
 	if err != nil {
@@ -178,7 +178,8 @@ func (p *polls) end(pod types.UID) {
 }
 
 // Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
-// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
+// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no
+// reason.
 type Orders interface {
 	Next(ctx context.Context, pod types.NamespacedName, uid types.UID, after int32) (runnerapi.Order, error)
 	Interrupt(ctx context.Context, pod types.NamespacedName, uid types.UID, attempt int32) (runnerapi.Interrupt, error)

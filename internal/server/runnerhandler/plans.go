@@ -52,8 +52,9 @@ func planOf(c Caller, r *http.Request) (string, error) {
 	return digest, nil
 }
 
-// putPlanDocument stores what users read of a plan, and what policies evaluate. Both are created from the plan file and from what an engine
-// printed of it in a pod in which code of users runs, as far as the two agree. The first document stays.
+// putPlanDocument stores what users read of a plan, and what policies evaluate. Both are created from the plan file and
+// from what an engine printed of it in a pod in which code of users runs, as far as the two agree. The first document
+// stays.
 func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// publishable returns the outputs that an object can hold, and why it cannot hold others: they are not written, and keep
-// no other output from it.
+// publishable returns the outputs that an object can hold, and why it cannot hold others: they are not written, and
+// keep no other output from it.
 func publishable(outputs runnerapi.Outputs) (kept runnerapi.Outputs, rejected error) {
 	kept = maps.Clone(outputs)
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {

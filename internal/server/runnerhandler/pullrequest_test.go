@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The code of a pull request must change nothing that its Stack depends on, whatever gets hold of the credentials of its pod. atlantis
-// #1202, #1393, #2124, #1548: locks of plans remained. Here such a plan can lock nothing.
+// The code of a pull request must change nothing that its Stack depends on, whatever gets hold of the credentials of
+// its pod. atlantis #1202, #1393, #2124, #1548: locks of plans remained. Here such a plan can lock nothing.
 func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
 	for _, route := range []struct{ method, path string }{
 		{"POST", "/v1/state?ID=1"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"},

@@ -34,10 +34,10 @@ const (
 	misuseInterval = time.Minute
 )
 
-// sessions bind each pod to the key of its runner. Hooks, providers and the engine can read the token of their pod, but not
-// the key. The bucket has the digest of the key, so that a binding outlives the process and holds in all servers. The runner
-// is the first to send a request, and it starts no other program before it has an order: so nothing else can bind its pod. A pod
-// whose runner has begun is not bound again, whatever became of the bucket.
+// sessions bind each pod to the key of its runner. Hooks, providers and the engine can read the token of their pod, but
+// not the key. The bucket has the digest of the key, so that a binding outlives the process and holds in all servers.
+// The runner is the first to send a request, and it starts no other program before it has an order: so nothing else can
+// bind its pod. A pod whose runner has begun is not bound again, whatever became of the bucket.
 type sessions struct {
 	bucket *bucket.Bucket
 	mu     sync.Mutex
@@ -68,8 +68,8 @@ func (s *sessions) of(pod types.UID) *session {
 	return entry
 }
 
-// bound returns the digest of the key that the pod of a caller is bound to, and binds the pod to a key if it is not bound yet.
-// It is empty if there is no such key: the Run was deleted, and the binding with it.
+// bound returns the digest of the key that the pod of a caller is bound to, and binds the pod to a key if it is not
+// bound yet. It is empty if there is no such key: the Run was deleted, and the binding with it.
 func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, error) {
 	entry := s.of(c.Pod.UID)
 	entry.mu.Lock()
@@ -131,8 +131,8 @@ func sessionDigest(r *http.Request) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// checkSession rejects a request without the key that the pod of its caller is bound to. While the bucket is not available,
-// the token suffices for the state: what is in it comes from code of users anyway, and it must not be lost.
+// checkSession rejects a request without the key that the pod of its caller is bound to. While the bucket is not
+// available, the token suffices for the state: what is in it comes from code of users anyway, and it must not be lost.
 func (s *API) checkSession(r *http.Request, c Caller) error {
 	sent, err := sessionDigest(r)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *API) checkSession(r *http.Request, c Caller) error {
 	}
 }
 
-// recordMisuse counts a request with the token of a pod that is not from its runner, and records it in the log and as an event of
-// the Run.
+// recordMisuse counts a request with the token of a pod that is not from its runner, and records it in the log and as
+// an event of the Run.
 func (s *API) recordMisuse(r *http.Request, c Caller) {
 	s.Metrics.CountTokenMisuse()
 	if !s.sessions.mayRecord(c.Pod.UID, time.Now()) {

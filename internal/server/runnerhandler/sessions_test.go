@@ -147,8 +147,8 @@ func TestFirstRequestHasAKey(t *testing.T) {
 	s.expect(0, pod, "key of the runner", stepsRoute)
 }
 
-// A user who can write the bucket deletes the session, and waits for a restart of the server: then a hook sends the first request. A
-// state is stored all the same.
+// A user who can write the bucket deletes the session, and waits for a restart of the server: then a hook sends the
+// first request. A state is stored all the same.
 func TestLostSessionIsNotReplaced(t *testing.T) {
 	now := metav1.NowMicro()
 	for name, change := range map[string]func(*v1alpha1.Attempt){
@@ -304,7 +304,8 @@ func TestRequestNeedsTheKeyOfItsPod(t *testing.T) {
 	}
 }
 
-// BenchmarkFirstRequest is what a session adds to the first request of a pod, in a bucket that is a folder; BenchmarkLaterRequest to others.
+// BenchmarkFirstRequest is what a session adds to the first request of a pod, in a bucket that is a folder;
+// BenchmarkLaterRequest to others.
 func BenchmarkFirstRequest(b *testing.B) {
 	s := newSessionServer(b, buckettest.Open(b, "file://"+b.TempDir()))
 	for i := 0; b.Loop(); i++ {

@@ -128,8 +128,9 @@ func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) erro
 	return nil
 }
 
-// recordLateRescue records in the log, and as an event of the State, that a state was rescued after the end of its attempt. It is
-// accepted all the same: the runner of an attempt that was given up may still work, and to lose its state would be worse.
+// recordLateRescue records in the log, and as an event of the State, that a state was rescued after the end of its
+// attempt. It is accepted all the same: the runner of an attempt that was given up may still work, and to lose its
+// state would be worse.
 func (s *API) recordLateRescue(r *http.Request, c Caller) {
 	run := &v1alpha1.Run{}
 	if err := s.Live.Get(r.Context(), c.run(), run); err == nil {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Semaphore limits memory, or another shared resource, in total and for each namespace, so that no namespace blocks the others.
+// Semaphore limits memory, or another shared resource, in total and for each namespace, so that no namespace blocks the
+// others.
 type Semaphore struct {
 	all *semaphore.Weighted
 	// most is the part of a namespace. What is no larger than small counts for that alone.
@@ -26,13 +27,14 @@ type part struct {
 	users int
 }
 
-// NewSemaphore creates a Semaphore of size all, of which each namespace can hold at most share. What is no larger than small counts for
-// its namespace alone.
+// NewSemaphore creates a Semaphore of size all, of which each namespace can hold at most share. What is no larger than
+// small counts for its namespace alone.
 func NewSemaphore(all, most, small int64) *Semaphore {
 	return &Semaphore{all: semaphore.NewWeighted(all), most: most, small: small, parts: map[string]*part{}}
 }
 
-// longestWait is how long Acquire waits. It leaves time for the response to the shortest requests, of httpapi.ShortTimeout.
+// longestWait is how long Acquire waits. It leaves time for the response to the shortest requests, of
+// httpapi.ShortTimeout.
 const longestWait = 20 * time.Second
 
 // Busy is the error of an Acquire that waited as long as it may. The same call can succeed later.
@@ -48,9 +50,9 @@ func (e *Busy) Error() string {
 	return fmt.Sprintf("other requests of namespace %s use the memory that this one needs, and did not end in %s", e.Namespace, longestWait)
 }
 
-// Acquire waits until size is free for a namespace, as long as longestWait; then the error is a Busy. The returned function releases it. A
-// size above the share of a namespace takes all of the share. A caller that holds a part of the Semaphore must not acquire another part:
-// two such callers wait for each other, and a single one for itself.
+// Acquire waits until size is free for a namespace, as long as longestWait; then the error is a Busy. The returned
+// function releases it. A size above the share of a namespace takes all of the share. A caller that holds a part of the
+// Semaphore must not acquire another part: two such callers wait for each other, and a single one for itself.
 func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (func(), error) {
 	size = min(size, r.most)
 	own := r.part(namespace)

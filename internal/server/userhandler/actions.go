@@ -286,8 +286,9 @@ func (s *API) allowed(ctx context.Context, a ask, resource, verb string) (bool, 
 // writerOf of what users write through the server.
 const writerOf = client.FieldOwner("cairn-server")
 
-// as returns a client with a user's rights, so that roles and policies apply to what they write: with the token of their request, or else
-// by impersonation of the user that the identity provider named. The key of a certificate stays with its user.
+// as returns a client with a user's rights, so that roles and policies apply to what they write: with the token of
+// their request, or else by impersonation of the user that the identity provider named. The key of a certificate stays
+// with its user.
 func (s *API) as(p auth.User) (client.Client, error) {
 	if s.Kubernetes == nil {
 		return nil, httpapi.Errorf(http.StatusNotImplemented, "this server writes no objects for users: use cairn or kubectl")

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// gatherChanges is how long changes are gathered after some were sent: a Stack at work changes many times a second. The
-	// first one is sent at once.
+	// gatherChanges is how long changes are gathered after some were sent: a Stack at work changes many times a second.
+	// The first one is sent at once.
 	gatherChanges = 250 * time.Millisecond
 	// heartbeat is how often a heartbeat is sent. Proxies end connections that are silent for a minute.
 	heartbeat = 20 * time.Second
 )
 
 // showChanges sends changes of objects that the user may list, as server-sent events: "change", a userapi.Change; and
-// "reset" when the changes since the event that the browser continues from are not known, so that it has to read all again;
-// and "beat" without a change.
+// "reset" when the changes since the event that the browser continues from are not known, so that it has to read all
+// again; and "beat" without a change.
 func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) error {
 	ctx, end, err := s.follow(r.Context(), p)
 	if err != nil {

@@ -25,8 +25,8 @@ func (s *API) addLists(mux router) {
 	mux.Handle("GET /api/v1/me", s.answerAnyone(httpapi.ShortTimeout, showMe))
 }
 
-// addKind adds the lists of a kind, of all namespaces and of one, which are answered from the catalog; its objects and their events,
-// which are read from the API server; and what users may do with them.
+// addKind adds the lists of a kind, of all namespaces and of one, which are answered from the catalog; its objects and
+// their events, which are read from the API server; and what users may do with them.
 func (s *API) addKind(mux router, kind kinds.Kind) {
 	name, resource := kind.Named().Kind, kind.Named().Resource()
 	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {

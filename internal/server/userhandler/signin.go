@@ -114,8 +114,8 @@ func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
 	log.Info("audit: signed in")
 }
 
-// signInFailed returns a cookie with why a sign-in failed. It is not in the address of the sign-in page, where any link could
-// set it.
+// signInFailed returns a cookie with why a sign-in failed. It is not in the address of the sign-in page, where any link
+// could set it.
 func (s *API) signInFailed(r *http.Request, why userapi.SignInFailure) *http.Cookie {
 	c := s.Users.Sessions.Cookie(r, auth.SignInErrorCookie) //nolint:gosec // see there
 	c.Value, c.MaxAge = string(why), failureLifetime

@@ -119,8 +119,8 @@ func (f *following) begin(name string) (end func(), err error) {
 	}, nil
 }
 
-// logPieces send a log as server-sent events: "log", a userapi.LogPiece, whose ID is the offset that it leads to, and "end" at the
-// end of the log. Characters are whole.
+// logPieces send a log as server-sent events: "log", a userapi.LogPiece, whose ID is the offset that it leads to, and
+// "end" at the end of the log. Characters are whole.
 type logPieces struct {
 	events *eventStream
 	// at is the offset of what is sent next; rest is the beginning of a character.

@@ -31,8 +31,8 @@ import (
 const (
 	// largest body. It is GitHub's limit; the others send less.
 	largest = 25 << 20
-	// small is how much of a body is read before it needs a slot: an unauthenticated client may send it as slowly as headers, of
-	// which there may be as much, and so blocks no other. Few pushes are larger.
+	// small is how much of a body is read before it needs a slot: an unauthenticated client may send it as slowly as
+	// headers, of which there may be as much, and so blocks no other. Few pushes are larger.
 	small = 64 << 10
 	// mostLarge is how many bodies larger than small are read at a time: a client is not authenticated before its body is
 	// read.
@@ -51,18 +51,18 @@ type Options struct {
 	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
 	// RequestFetch has a Repository fetched soon. It does not wait for the fetch.
 	RequestFetch func(ctx context.Context, namespace, repository string, e gitprovider.Event) error
-	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body nor a
-	// signature is ever in it.
+	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body
+	// nor a signature is ever in it.
 	Log *slog.Logger
-	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one of the Result
-	// constants. Nil records nothing.
+	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one of
+	// the Result constants. Nil records nothing.
 	Record func(provider, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since Git providers wait for 10.
 	Timeout time.Duration
-	// Concurrent is how many requests are worked on at once; 0 means 16. At most 4 of them have a large body, which may take
-	// 25 MiB of memory, and some more.
+	// Concurrent is how many requests are worked on at once; 0 means 16. At most 4 of them have a large body, which may
+	// take 25 MiB of memory, and some more.
 	Concurrent int
 }
 
@@ -208,8 +208,8 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// verify does the same for a Repository that does not exist, or that has no secret, as for one that exists: so its duration
-// does not distinguish them.
+// verify does the same for a Repository that does not exist, or that has no secret, as for one that exists: so its
+// duration does not distinguish them.
 func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (gitprovider.Event, error) {
 	secrets, err := h.Secrets(r.Context(), namespace, repository)
 	switch {
@@ -228,8 +228,8 @@ func (h *Handler) verify(r *http.Request, namespace, repository string, body []b
 	return event, wrong
 }
 
-// take requests what a webhook that is signed well is for, and returns the result. One that is sent again requests another
-// fetch: the ID of a delivery is not signed, and a fetch that finds nothing new costs a request.
+// take requests what a webhook that is signed well is for, and returns the result. One that is sent again requests
+// another fetch: the ID of a delivery is not signed, and a fetch that finds nothing new costs a request.
 func (h *Handler) take(
 	w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, event gitprovider.Event,
 ) string {
@@ -259,8 +259,8 @@ func answer(w http.ResponseWriter, code int, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// Repositories receives the webhooks of the cluster's Repositories, and requests a fetch for each event that needs one. All fields are required, except
-// where they have a default.
+// Repositories receives the webhooks of the cluster's Repositories, and requests a fetch for each event that needs one.
+// All fields are required, except where they have a default.
 type Repositories struct {
 	// Cache has the Repositories.
 	Cache client.Reader
@@ -279,7 +279,8 @@ func (r Repositories) Handler() *Handler {
 	return New(Options{Secrets: r.secrets, RequestFetch: r.requestFetch, Record: r.Record, Log: r.Log})
 }
 
-// secrets are those that a Git provider may sign the webhooks of a Repository with. ErrUnknown when it names no Secret that exists.
+// secrets are those that a Git provider may sign the webhooks of a Repository with. ErrUnknown when it names no Secret
+// that exists.
 func (r Repositories) secrets(ctx context.Context, namespace, name string) ([][]byte, error) {
 	repo := &v1alpha1.Repository{}
 	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo)
@@ -313,7 +314,8 @@ func (r Repositories) requestFetch(ctx context.Context, namespace, name string, 
 	return nil
 }
 
-// trace sends a span for the commit of a push, if Stacks read from its branch or tag: then a fetch of it follows, and continues the trace.
+// trace sends a span for the commit of a push, if Stacks read from its branch or tag: then a fetch of it follows, and
+// continues the trace.
 func (r Repositories) trace(ctx context.Context, namespace, name string, event gitprovider.Event) {
 	repo := &v1alpha1.Repository{}
 	if !r.Traces.On() || event.Commit == "" || r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo) != nil || !repository.IsRead(repo, event.Ref) {
