@@ -19,8 +19,8 @@ const (
 	// MinAfter is the shortest Collector.After: what is about to be named is as old as half of it and an hour.
 	MinAfter = 24 * time.Hour
 
-	// every is how often garbage is collected, and soon when it is for the first time, so that nothing happens while a process
-	// starts. Both are spread.
+	// every is how often garbage is collected, and soon when it is for the first time, so that nothing happens while a
+	// process starts. Both are spread.
 	every = 12 * time.Hour
 	soon  = 30 * time.Minute
 	// longest is how long a garbage collection may take. What it does not get to is the next one's.
@@ -42,8 +42,8 @@ func CheckAfter(after time.Duration) error {
 	return nil
 }
 
-// Collector deletes the garbage of the bucket: objects to which nothing refers. It runs in the process that creates these objects:
-// the leader of the operators.
+// Collector deletes the garbage of the bucket: objects to which nothing refers. It runs in the process that creates
+// these objects: the leader of the operators.
 type Collector struct {
 	// Live reads all Stacks, Runs and States, those of other operators on the same bucket too.
 	Live client.Reader
@@ -116,8 +116,8 @@ func (c *Collector) once(ctx context.Context) {
 	}
 }
 
-// Collect deletes what nothing refers to and nothing has written, or been about to name, for After before now. When what is named
-// cannot be determined nothing is deleted.
+// Collect deletes what nothing refers to and nothing has written, or been about to name, for After before now. When
+// what is named cannot be determined nothing is deleted.
 func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, error) {
 	u, err := c.gather(ctx)
 	if err != nil {

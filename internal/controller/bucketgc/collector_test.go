@@ -80,7 +80,8 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
 }
 
-// keeps puts code, its closure and a document of inputs with it into the bucket, of an age in days. The three share the name.
+// keeps puts code, its closure and a document of inputs with it into the bucket, of an age in days. The three share the
+// name.
 func (r *fixture) keeps(name string, days int) {
 	r.t.Helper()
 	source := "sha256:code-" + name

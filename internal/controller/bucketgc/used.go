@@ -62,8 +62,8 @@ func (u *used) name(list client.ObjectList) {
 	}
 }
 
-// variables adds the inputs whose variables are kept: variables/<namespace>/<stack>/<inputs digest>. They go with their State, also
-// with one in a namespace that this process does not watch.
+// variables adds the inputs whose variables are kept: variables/<namespace>/<stack>/<inputs digest>. They go with their
+// State, also with one in a namespace that this process does not watch.
 func (u *used) variables(key string) {
 	if parts := strings.Split(key, "/"); len(parts) == 4 && parts[0] == folderVariables {
 		u.add(parts[3])

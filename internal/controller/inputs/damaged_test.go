@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/base/bucket/buckettest"
 )
 
-// TestDamagedInputsAreWrittenAgain checks the advice to cancel a Run whose inputs are damaged, and to ask for another: that one
-// stores the same document again, which then has to be readable, whether or not the operator has it in memory.
+// TestDamagedInputsAreWrittenAgain checks the advice to cancel a Run whose inputs are damaged, and to ask for another:
+// that one stores the same document again, which then has to be readable, whether or not the operator has it in memory.
 func TestDamagedInputsAreWrittenAgain(t *testing.T) {
 	for name, restarted := range map[string]bool{"after a restart": true, "without a restart": false} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestDamagedInputsAreWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestDamageThatOnlyTheServerFoundIsRepaired checks an operator and a server of their own processes: the operator has the
-// document in memory, and knows nothing of what the server could not read.
+// TestDamageThatOnlyTheServerFoundIsRepaired checks an operator and a server of their own processes: the operator has
+// the document in memory, and knows nothing of what the server could not read.
 func TestDamageThatOnlyTheServerFoundIsRepaired(t *testing.T) {
 	for damaged, digestOf := range map[string]func(Document, string) string{
 		"inputs/":  func(_ Document, digest string) string { return digest },

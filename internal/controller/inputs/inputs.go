@@ -16,8 +16,8 @@ import (
 
 // Document is all that decides a Run's result.
 type Document struct {
-	// Source is the digest of the code's archive, and Path the root module's folder in it. Folder is the name of the folder
-	// that the code is unpacked to, since path.cwd has it; empty for code without a repository.
+	// Source is the digest of the code's archive, and Path the root module's folder in it. Folder is the name of the
+	// folder that the code is unpacked to, since path.cwd has it; empty for code without a repository.
 	Source string `json:"source"`
 	Folder string `json:"folder,omitempty"`
 	Path   string `json:"path,omitempty"`

@@ -64,7 +64,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestDigestIsTheSameAfterUpgrades checks that a document without hooks and policies has the digest of versions that had none, so an upgrade starts no Run.
+// TestDigestIsTheSameAfterUpgrades checks that a document without hooks and policies has the digest of versions that
+// had none, so an upgrade starts no Run.
 func TestDigestIsTheSameAfterUpgrades(t *testing.T) {
 	const was = "sha256:3e09fe672d3b0f780cde25cd2c6376085ed23645b956591ab63281c54a2d6dfb"
 	data, digest, err := document().Encode()

@@ -73,8 +73,8 @@ func TestPushIsFetched(t *testing.T) {
 	r.expectRefs(repo, map[string]string{"main": forced})
 }
 
-// A request that comes while a fetch is under way may come after the push it is about: it gets a fetch of its own, and is
-// not said to be handled before.
+// A request that comes while a fetch is under way may come after the push it is about: it gets a fetch of its own, and
+// is not said to be handled before.
 func TestRequestDuringAFetchStartsAnotherFetch(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")

@@ -59,7 +59,8 @@ func pulledFrom(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// repositoriesOf returns the Repositories that read their credentials from a Secret. Only their names are read, so the objects are not copied.
+// repositoriesOf returns the Repositories that read their credentials from a Secret. Only their names are read, so the
+// objects are not copied.
 func (r *Reconciler) repositoriesOf(ctx context.Context, secret client.Object) []reconcile.Request {
 	repos := &v1alpha1.RepositoryList{}
 	err := r.Client.List(ctx, repos, client.InNamespace(secret.GetNamespace()),

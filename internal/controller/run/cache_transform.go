@@ -7,9 +7,9 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// TrimRun leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: its
-// labels, its steps and the resources of its plan. Code that shows those to users reads the Run itself. A Run that is not finished
-// stays whole: its status is written as a whole.
+// TrimRun leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of
+// them: its labels, its steps and the resources of its plan. Code that shows those to users reads the Run itself. A Run
+// that is not finished stays whole: its status is written as a whole.
 func TrimRun(run *v1alpha1.Run) {
 	if !run.Status.Phase.Finished() {
 		return

@@ -22,7 +22,8 @@ func (r *testEnv) deleteStack() {
 	r.Seen(r.stack)
 }
 
-// A plan whose pod runs, and may hang, ends when its Stack is deleted: the Run is over at once, so that the destroy can begin.
+// A plan whose pod runs, and may hang, ends when its Stack is deleted: the Run is over at once, so that the destroy can
+// begin.
 func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()

@@ -34,7 +34,8 @@ func (r *testEnv) reportPlan() error {
 	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
 }
 
-// appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies it.
+// appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies
+// it.
 func (r *testEnv) applyInAnotherPod() string {
 	r.Helper()
 	pod := &r.pods()[0]

@@ -64,8 +64,8 @@ func TestUnreadableInputsAreRetried(t *testing.T) {
 	}
 }
 
-// The server found the inputs damaged, so the runner got no order and its pod ended. The operator has them in memory, and a server of
-// its own process tells it nothing: it reads them again before it creates the next pod.
+// The server found the inputs damaged, so the runner got no order and its pod ended. The operator has them in memory,
+// and a server of its own process tells it nothing: it reads them again before it creates the next pod.
 func TestRunReportsInputsThatOnlyTheServerFoundDamaged(t *testing.T) {
 	r, kept := newTestEnv(t), memory{}
 	doc, err := r.Inputs.Get(t.Context(), r.run.Spec.InputsDigest)

@@ -53,7 +53,8 @@ func TestPlanOrderSaysWhetherPoliciesApply(t *testing.T) {
 	}
 }
 
-// former knows of no Stacks but those that were, as a cache whose watch of Stacks broke off and whose watch of Runs did not.
+// former knows of no Stacks but those that were, as a cache whose watch of Stacks broke off and whose watch of Runs did
+// not.
 type former struct{ client.Client }
 
 func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {

@@ -43,7 +43,8 @@ func (r *testEnv) setInputs(doc inputs.Document) {
 	r.Make(r.run)
 }
 
-// A pod with all that Cairn and a template can put into one is taken where Pod Security is enforced, and others are not.
+// A pod with all that Cairn and a template can put into one is taken where Pod Security is enforced, and others are
+// not.
 func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 	r := newTestEnv(t)
 	namespace := &corev1.Namespace{}

@@ -23,8 +23,8 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// podRejection is a part of the API server's message when it rejects a pod, and advice for the user. Only the message distinguishes
-// these: Kubernetes has no reason for each.
+// podRejection is a part of the API server's message when it rejects a pod, and advice for the user. Only the message
+// distinguishes these: Kubernetes has no reason for each.
 type podRejection struct {
 	text, advice string
 	// resources: the advice is where the resources of the pod's containers are set.
@@ -52,8 +52,8 @@ var podRejections = []podRejection{
 	{"failed calling webhook", "that webhook has to answer again", false},
 }
 
-// IsRejection reports whether an error is the API server's answer to this pod, or Run, and not a failure on the way: it stays the same until a user
-// changes a setting, so the Run, or the Stack, reports it.
+// IsRejection reports whether an error is the API server's answer to this pod, or Run, and not a failure on the way: it
+// stays the same until a user changes a setting, so the Run, or the Stack, reports it.
 func IsRejection(err error) bool {
 	var status apierrors.APIStatus
 	switch {
@@ -120,8 +120,8 @@ func resourcesText(r corev1.ResourceRequirements) string {
 	return cmp.Or(strings.Join(parts, "; "), "none")
 }
 
-// rejectedPod is the status when the API server rejects the pod. The create is retried after a while, since there is no event
-// when the cause is gone, and more and more rarely the longer the Run has waited.
+// rejectedPod is the status when the API server rejects the pod. The create is retried after a while, since there is no
+// event when the cause is gone, and more and more rarely the longer the Run has waited.
 func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, pod *corev1.Pod, why error) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be created: " + why.Error(),
 		RequeueAfter: retryAfter(w)}
@@ -169,8 +169,8 @@ func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int6
 	return decision.Record(s, d, generation, now), d
 }
 
-// lostInputs is the status of a Run whose next pod cannot be created without its inputs. They are read again after a while, since there
-// is no event when they are back.
+// lostInputs is the status of a Run whose next pod cannot be created without its inputs. They are read again after a
+// while, since there is no event when they are back.
 func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
 	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: lostInputsMessage(w.Run, why), RequeueAfter: retryAfter(w)}
 	if d.Phase == "" {
@@ -179,8 +179,8 @@ func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.
 	return decision.Record(s, d, w.Run.Generation, w.Now), d
 }
 
-// isInputsLost reports whether the document of a Run's inputs is not in the bucket as it was kept: it stays lost until a user
-// restores it, so the Run reports it. A bucket that does not respond is a transient failure.
+// isInputsLost reports whether the document of a Run's inputs is not in the bucket as it was kept: it stays lost until
+// a user restores it, so the Run reports it. A bucket that does not respond is a transient failure.
 func isInputsLost(err error) bool {
 	return bucket.IsLost(err)
 }

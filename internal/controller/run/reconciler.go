@@ -85,9 +85,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, r.deletePodsKeptRunning(ctx, run)
 }
 
-// begin creates the pod of the attempt that was decided on, if the scheduler admits the Run. Before the first one the API server is
-// asked whether the Stack named a later Run: a former leader may have created this one late, and an old view of the Stack may not
-// have that.
+// begin creates the pod of the attempt that was decided on, if the scheduler admits the Run. Before the first one the
+// API server is asked whether the Stack named a later Run: a former leader may have created this one late, and an old
+// view of the Stack may not have that.
 func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
@@ -150,7 +150,8 @@ func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
 	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil && before.Number < after.Number
 }
 
-// beginInPod begins the apply in the pod that planned, if the scheduler admits the Run: an idle pod does not count as running.
+// beginInPod begins the apply in the pod that planned, if the scheduler admits the Run: an idle pod does not count as
+// running.
 func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
 	if err == nil && !admission.Start {
@@ -193,7 +194,8 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 	return pod, nil
 }
 
-// replaceLostServiceAccount runs a destroy with the namespace's default ServiceAccount when the Stack's own was deleted before it.
+// replaceLostServiceAccount runs a destroy with the namespace's default ServiceAccount when the Stack's own was deleted
+// before it.
 func (r *Reconciler) replaceLostServiceAccount(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName == podspec.DefaultServiceAccount {
 		return nil
@@ -249,7 +251,8 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (decision.Sn
 		return w, err
 	}
 	w.ImageKey, err = r.imageKey(ctx, run, w.Stack)
-	// A lost attempt ends here, and the next one may begin in the same pass: an error of imageKey is reported when that pod is created.
+	// A lost attempt ends here, and the next one may begin in the same pass: an error of imageKey is reported when that
+	// pod is created.
 	if decision.Unfinished(w) != nil {
 		return w, nil
 	}

@@ -43,7 +43,8 @@ func (l lookups) runsOf(ctx context.Context, stack client.Object) []reconcile.Re
 	return l.unfinished(ctx, client.InNamespace(stack.GetNamespace()), client.MatchingFields{index.UnfinishedField: stack.GetName()})
 }
 
-// waiting returns the Runs of the namespace that wait for a window: another version of a StackPolicy may let them begin.
+// waiting returns the Runs of the namespace that wait for a window: another version of a StackPolicy may let them
+// begin.
 func (l lookups) waiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	for _, reason := range []string{v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid} {
 		requests = append(requests,
@@ -52,8 +53,8 @@ func (l lookups) waiting(ctx context.Context, o client.Object) (requests []recon
 	return requests
 }
 
-// siblings returns the Runs that may have waited for a finished one. The cache has neither a Run that succeeded nor one that was
-// deleted: for both the event has the Run as it was before.
+// siblings returns the Runs that may have waited for a finished one. The cache has neither a Run that succeeded nor one
+// that was deleted: for both the event has the Run as it was before.
 func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Request {
 	run := o.(*v1alpha1.Run)
 	if !run.Status.Phase.Finished() && run.DeletionTimestamp == nil &&
@@ -68,7 +69,8 @@ func (l lookups) withoutInputs(ctx context.Context, o client.Object) []reconcile
 	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.ReasonField: v1alpha1.ReasonInputsNotFound})
 }
 
-// unfinished lists Runs by an index that has only those which are not finished. Only their names are read, so they are not copied.
+// unfinished lists Runs by an index that has only those which are not finished. Only their names are read, so they are
+// not copied.
 func (l lookups) unfinished(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
 	runs := &v1alpha1.RunList{}
 	if err := l.cache.List(ctx, runs, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {

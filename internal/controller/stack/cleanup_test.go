@@ -278,8 +278,8 @@ func TestNoRunIsCreatedBesideALateOne(t *testing.T) {
 	}
 }
 
-// TestRunAfterAFailedOneHasReadableInputs checks damage that only the server found, in a process of its own: its Run failed. The
-// operator has the document in memory, and reads it before the next Run.
+// TestRunAfterAFailedOneHasReadableInputs checks damage that only the server found, in a process of its own: its Run
+// failed. The operator has the document in memory, and reads it before the next Run.
 func TestRunAfterAFailedOneHasReadableInputs(t *testing.T) {
 	dir := t.TempDir()
 	b := buckettest.Open(t, "file://"+filepath.ToSlash(dir))

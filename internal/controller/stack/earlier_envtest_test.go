@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// TestRunOfAnEarlierStackDoesNotBlockTheNext checks a Stack that is created while Runs of an earlier Stack of its name are
-// left: garbage collection is slow, or the Stack was deleted with --cascade=orphan.
+// TestRunOfAnEarlierStackDoesNotBlockTheNext checks a Stack that is created while Runs of an earlier Stack of its name
+// are left: garbage collection is slow, or the Stack was deleted with --cascade=orphan.
 func TestRunOfAnEarlierStackDoesNotBlockTheNext(t *testing.T) {
 	for name, orphan := range map[string]bool{"slow garbage collection": false, "--cascade=orphan": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestRunOfAnEarlierStackDoesNotBlockTheNext(t *testing.T) {
 	}
 }
 
-// TestConflictsThatDoNotEndAreAnError checks that a Stack whose writes are rejected for longer than any cache is late is
-// reported, in the log and by the metric of errors, and not retried in silence.
+// TestConflictsThatDoNotEndAreAnError checks that a Stack whose writes are rejected for longer than any cache is late
+// is reported, in the log and by the metric of errors, and not retried in silence.
 func TestConflictsThatDoNotEndAreAnError(t *testing.T) {
 	r := newTestEnv(t)
 	r.stack.Finalizers = []string{v1alpha1.Finalizer}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestImmutableConfigMapIsRecreated checks a ConfigMap with immutable: true that is created again under its name
-// (docs/concepts/inputs.md). For code the content counts, so equal content starts no Run. For values the object counts, since
-// the operator does not read them.
+// (docs/concepts/inputs.md). For code the content counts, so equal content starts no Run. For values the object counts,
+// since the operator does not read them.
 func TestImmutableConfigMapIsRecreated(t *testing.T) {
 	immutable := func(name, key, value string) *corev1.ConfigMap {
 		cm, yes := configMap(name, key, value), true

@@ -52,8 +52,8 @@ func newAppAfterNet(t *testing.T) (g *gitTestEnv, app *testEnv) {
 }
 
 // TestPushEnqueuesAStackThatADependentReadBefore checks a commit that changes a Stack and one that depends on it. The
-// dependent is reconciled first, and reads the code of its dependency to decide whether it waits. The event of the fetch
-// enqueues the dependency all the same.
+// dependent is reconciled first, and reads the code of its dependency to decide whether it waits. The event of the
+// fetch enqueues the dependency all the same.
 func TestPushEnqueuesAStackThatADependentReadBefore(t *testing.T) {
 	g, app := newAppAfterNet(t)
 	if got := g.enqueued(); got != "" {
@@ -92,8 +92,8 @@ func TestPushEnqueuesAStackWhoseCodeHasAnotherProblem(t *testing.T) {
 	}
 }
 
-// TestDependentContinuesOnceTheDependencyIsAsItWas checks a commit that changes both, and one that takes the change of the
-// dependency back before the dependency is reconciled. Nothing writes the dependency then.
+// TestDependentContinuesOnceTheDependencyIsAsItWas checks a commit that changes both, and one that takes the change of
+// the dependency back before the dependency is reconciled. Nothing writes the dependency then.
 func TestDependentContinuesOnceTheDependencyIsAsItWas(t *testing.T) {
 	g, app := newAppAfterNet(t)
 	g.pushAndFetch("Change both", map[string]string{"net/main.tf": "# 2", "app/main.tf": "# 2"})
@@ -132,8 +132,8 @@ func TestDependentContinuesOnceTheRepositoryOfItsDependencyIsFetched(t *testing.
 	app.expectReady("Unknown", "Running", "")
 }
 
-// TestCommitIsAppliedInOrderAlongAChain checks a commit that changes both ends of a chain: app depends on net, which does
-// not change, and net on vpc.
+// TestCommitIsAppliedInOrderAlongAChain checks a commit that changes both ends of a chain: app depends on net, which
+// does not change, and net on vpc.
 func TestCommitIsAppliedInOrderAlongAChain(t *testing.T) {
 	g := newGitTestEnv(t)
 	g.pushAndFetch("Add both ends", map[string]string{"app/main.tf": "# 1", "vpc/main.tf": "# 1"})

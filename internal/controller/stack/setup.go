@@ -147,8 +147,8 @@ func (l lookups) stacksOf(kind string) handler.MapFunc {
 	}
 }
 
-// selectedBy finds the Stacks that a VariableSet or a StackPolicy selects: all of the namespace if its selector is invalid,
-// which stops them. Of a changed one, it is called for both versions.
+// selectedBy finds the Stacks that a VariableSet or a StackPolicy selects: all of the namespace if its selector is
+// invalid, which stops them. Of a changed one, it is called for both versions.
 func (l lookups) selectedBy(ctx context.Context, o client.Object) []reconcile.Request {
 	same := client.InNamespace(o.GetNamespace())
 	var of *metav1.LabelSelector
@@ -209,7 +209,8 @@ func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Req
 	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{snapshot.UnitUserIndex: unit})
 }
 
-// related finds the Stacks that depend on a Stack, those that wait for it, and those that wait to be destroyed after it.
+// related finds the Stacks that depend on a Stack, those that wait for it, and those that wait to be destroyed after
+// it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := append(l.dependentsAndWaiting(ctx, o), l.unitUsers(ctx, o)...)
 	for _, name := range o.(*v1alpha1.Stack).Dependencies() {

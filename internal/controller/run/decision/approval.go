@@ -77,8 +77,8 @@ func listedChanges(w Snapshot) []v1alpha1.ChangeKind {
 	})
 }
 
-// kindsOfChange are the kinds of change in the Run's plan, by its counts. A replacement counts as Replace, and in Delete
-// and Create too, as engines count it.
+// kindsOfChange are the kinds of change in the Run's plan, by its counts. A replacement counts as Replace, and in
+// Delete and Create too, as engines count it.
 func kindsOfChange(w Snapshot) []v1alpha1.ChangeKind {
 	plan, kinds := w.Run.Status.Plan, []v1alpha1.ChangeKind(nil)
 	for _, k := range []struct {

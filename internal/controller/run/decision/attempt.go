@@ -55,9 +55,9 @@ func podCannotStart(w Snapshot) (Decision, bool) {
 	return Decision{DeletePod: true, End: failure}, true
 }
 
-// podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check ends also in the middle, since a user
-// waits for the change that came meanwhile. So does every plan and build of a Stack that is being deleted: the destroy needs nothing
-// of it, and must not wait for an engine that hangs. An apply is never ended here.
+// podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check ends also in the middle,
+// since a user waits for the change that came meanwhile. So does every plan and build of a Stack that is being deleted:
+// the destroy needs nothing of it, and must not wait for an engine that hangs. An apply is never ended here.
 func podIsTooLate(w Snapshot) (Decision, bool) {
 	a := Unfinished(w)
 	ends := w.Pod.State == PodPending || (w.Pod.State == PodRunning && runinfo.IsDriftCheck(w.Run)) ||
@@ -128,8 +128,8 @@ func interruptIsExplained(w Snapshot) (Decision, bool) {
 	return Decision{Explain: Interrupted(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, maxDetail))}, true
 }
 
-// Interrupted is the failure of an attempt whose runner was interrupted. why is the cause of the end of its pod, in words that
-// follow its name; empty when only its node knows.
+// Interrupted is the failure of an attempt whose runner was interrupted. why is the cause of the end of its pod, in
+// words that follow its name; empty when only its node knows.
 func Interrupted(a *v1alpha1.Attempt, why string) *v1alpha1.Failure {
 	f := &v1alpha1.Failure{Class: a.Failure.Class, Reason: v1alpha1.FailurePodTerminated}
 	if why == "" {

@@ -8,8 +8,9 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// The rules for a Run of a Stack with spec.runner.build: the image comes before the first attempt that needs it, in an attempt of
-// its own. What is known of the image is in the Run's status from then on, and all its attempts run in that one.
+// The rules for a Run of a Stack with spec.runner.build: the image comes before the first attempt that needs it, in an
+// attempt of its own. What is known of the image is in the Run's status from then on, and all its attempts run in that
+// one.
 //
 //	Queued ─┬─ an image of this key is known ─────────► Plan, or Shell
 //	        └─ none is ─► Build ─┬─► built ───────────────┘
@@ -46,8 +47,8 @@ func knownImage(w Snapshot) *v1alpha1.BuiltImage {
 	return nil
 }
 
-// isLostImage reports whether the last attempt could not start for an image that another Run built: its registry may have deleted it.
-// One that this Run built is there, and is not built again for want of a permission to pull it.
+// isLostImage reports whether the last attempt could not start for an image that another Run built: its registry may
+// have deleted it. One that this Run built is there, and is not built again for want of a permission to pull it.
 func isLostImage(w Snapshot) bool {
 	a, image := runinfo.Current(&w.Run.Status), w.Run.Status.Image
 	if a == nil || a.Failure == nil || len(a.Steps) > 0 || image == nil || image.Digest == "" || a.Failure.Reason != v1alpha1.FailureImagePullFailed {

@@ -7,9 +7,9 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// The rules for a Run that is canceled, or whose plan is rejected. An engine at work is never killed for it: its
-// runner receives an order to interrupt it and to report. An apply is over when its pod is known to be gone or has reported, and not
-// before, since what it creates until then has to get into the state.
+// The rules for a Run that is canceled, or whose plan is rejected. An engine at work is never killed for it: its runner
+// receives an order to interrupt it and to report. An apply is over when its pod is known to be gone or has reported,
+// and not before, since what it creates until then has to get into the state.
 //
 //	             nothing at work            plan's pod pending        any pod at work
 //	cancel ──┬──────────────────► Canceled ◄────────────────┬──────────────────► Canceling ──► report ──► Canceled,
@@ -148,8 +148,8 @@ func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 	return &run.Status.Attempts[i]
 }
 
-// count words what an apply has done of its plan, as in "7 of 20 changes were applied and are". What it takes into the state, or out of
-// it, is not changed by that.
+// count words what an apply has done of its plan, as in "7 of 20 changes were applied and are". What it takes into the
+// state, or out of it, is not changed by that.
 func count(n int32, p *v1alpha1.Plan) string {
 	of, all := "", n
 	if p != nil && n <= runinfo.Counts(p).Changed() {

@@ -1,5 +1,5 @@
-// Package decision decides what comes next for a Run. It is pure: a Snapshot in, a Decision or a status out; no client, no
-// clock and no log.
+// Package decision decides what comes next for a Run. It is pure: a Snapshot in, a Decision or a status out; no client,
+// no clock and no log.
 package decision
 
 import (

@@ -9,9 +9,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A pod that is to end, and one whose node is silent. Of neither is it known that it has ended, so all that follows from
-// its end waits: the next attempt, and the lock. A node that is gone never reports it. Then the pod's object goes at last: with
-// the Node's, by the taint out-of-service, or by force, which are three ways of declaring that the machine is off.
+// A pod that is to end, and one whose node is silent. Of neither is it known that it has ended, so all that follows
+// from its end waits: the next attempt, and the lock. A node that is gone never reports it. Then the pod's object goes
+// at last: with the Node's, by the taint out-of-service, or by force, which are three ways of declaring that the
+// machine is off.
 //
 //	Running ──► Leaving ─────────────► Ended ──► what follows
 //	   │           │  its node says so   ▲          ▲

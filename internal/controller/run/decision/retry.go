@@ -39,13 +39,14 @@ func attemptFailed(w Snapshot) (Decision, bool) {
 	return startIn(w, v1alpha1.AttemptPlan), true
 }
 
-// stateGracePeriod is how long a Run waits after an apply whose pod vanished, so that nothing is planned meanwhile, by it or by
-// the next Run. The object of a pod that is deleted by force goes at once, and its runner is terminated like any other: it has
-// this time to interrupt the engine and to upload the state, which a plan needs. So has a runner whose server answers that its attempt is over.
+// stateGracePeriod is how long a Run waits after an apply whose pod vanished, so that nothing is planned meanwhile, by
+// it or by the next Run. The object of a pod that is deleted by force goes at once, and its runner is terminated like
+// any other: it has this time to interrupt the engine and to upload the state, which a plan needs. So has a runner
+// whose server answers that its attempt is over.
 const stateGracePeriod = 2 * time.Minute
 
-// runnerMayBeLeft: an apply was lost with a pod whose end was not observed. Whatever follows waits, also the end of the Run,
-// after which another one may begin.
+// runnerMayBeLeft: an apply was lost with a pod whose end was not observed. Whatever follows waits, also the end of the
+// Run, after which another one may begin.
 func runnerMayBeLeft(w Snapshot) (Decision, bool) {
 	a := runinfo.Current(&w.Run.Status)
 	if a == nil || !vanished(a) {
@@ -75,8 +76,8 @@ func isFinal(class v1alpha1.FailureClass) bool {
 	return class == v1alpha1.FailureConfigurationError || class == v1alpha1.FailurePolicyDenied || class == v1alpha1.FailureStateNotSaved
 }
 
-// isLeft reports whether some of a wait is left. Where there seems to be more than all of it, and than clocks may differ, the clock of who wrote when it
-// began was ahead, by a year perhaps, and nothing waits for that.
+// isLeft reports whether some of a wait is left. Where there seems to be more than all of it, and than clocks may
+// differ, the clock of who wrote when it began was ahead, by a year perhaps, and nothing waits for that.
 func isLeft(left, whole time.Duration) bool { return left > 0 && left <= whole+runinfo.MaxClockSkew }
 
 // backoff before retry number n+1.
@@ -88,8 +89,8 @@ func backoff(r v1alpha1.Retry, n int32) time.Duration {
 	return d
 }
 
-// failedStep names the step that an attempt failed at, or else what it was at: the last that failed, since an attempt may continue after a
-// failed hook.
+// failedStep names the step that an attempt failed at, or else what it was at: the last that failed, since an attempt
+// may continue after a failed hook.
 func failedStep(a *v1alpha1.Attempt) string {
 	for _, s := range slices.Backward(a.Steps) {
 		if s.State == v1alpha1.StepFailed {

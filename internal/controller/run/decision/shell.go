@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// The rules for a Run that holds a shell. It has one attempt: no user waits at a terminal for a second one. What changes
-// meanwhile does not end it, since a user is at work in it; the deletion of the Stack does.
+// The rules for a Run that holds a shell. It has one attempt: no user waits at a terminal for a second one. What
+// changes meanwhile does not end it, since a user is at work in it; the deletion of the Stack does.
 //
 //	Queued ─► Shell ─┬─► left, or its time is over ─► Succeeded
 //	                 ├─► canceled, or the Stack is deleted ─► Canceled

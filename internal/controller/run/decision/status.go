@@ -26,8 +26,8 @@ func withImage(w Snapshot) v1alpha1.RunStatus {
 	return w.Run.Status
 }
 
-// LacksImage reports whether the status has a plan that a new pod may have to apply, and not the image that it was created
-// in: the current attempt is a plan that succeeded, and nothing follows from it yet.
+// LacksImage reports whether the status has a plan that a new pod may have to apply, and not the image that it was
+// created in: the current attempt is a plan that succeeded, and nothing follows from it yet.
 func LacksImage(s *v1alpha1.RunStatus) bool {
 	a, plan := runinfo.Current(s), s.Plan
 	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil &&
@@ -92,8 +92,8 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 	return s
 }
 
-// describe puts the reason of a decision into the conditions: Succeeded for users, Reconciling and Stalled for tools that compute a
-// status by the rules of kstatus (docs/contributing/decisions/0043-status-for-gitops-tools.md).
+// describe puts the reason of a decision into the conditions: Succeeded for users, Reconciling and Stalled for tools
+// that compute a status by the rules of kstatus (docs/contributing/decisions/0043-status-for-gitops-tools.md).
 func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time) {
 	if apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded) == nil {
 		s.Conditions = nil // the default of the CRD, whose time is no transition

@@ -9,8 +9,8 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// replaced returns who asked for another Run in place of this one; empty when there is no such request, or when it may not
-// end this one.
+// replaced returns who asked for another Run in place of this one; empty when there is no such request, or when it may
+// not end this one.
 func replaced(w Snapshot) string {
 	q, ok := runinfo.Requested(w.Stack, w.Now)
 	if !ok || q.Rejected != "" || w.Stack.Spec.Suspend || planIsFinal(w) || !yieldsTo(w, q) {
@@ -19,11 +19,12 @@ func replaced(w Snapshot) string {
 	return "another Run was " + q.Who()
 }
 
-// yieldsTo reports whether a Run which is not at work ends for a request. A request for a plan ends no Run that applies,
-// since a user with the verb plan alone could otherwise keep all plans from being approved: it waits for that Run, until a
-// user with the verb apply asks for it again. A request for a shell ends none: it waits.
+// yieldsTo reports whether a Run which is not at work ends for a request. A request for a plan ends no Run that
+// applies, since a user with the verb plan alone could otherwise keep all plans from being approved: it waits for that
+// Run, until a user with the verb apply asks for it again. A request for a shell ends none: it waits.
 //
-// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the condition of the Stack decides.
+// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the condition of the Stack
+// decides.
 func yieldsTo(w Snapshot, q runinfo.Request) bool {
 	r := w.Run
 	if q.Operation == v1alpha1.OperationShell {
@@ -72,8 +73,8 @@ func staleness(w Snapshot) string {
 	return replaced(w)
 }
 
-// mayDestroy reports whether spec.deletionPolicy allows the Stack's resources to be destroyed. Orphan is about what a deletion leaves, not about
-// what a user asks for.
+// mayDestroy reports whether spec.deletionPolicy allows the Stack's resources to be destroyed. Orphan is about what a
+// deletion leaves, not about what a user asks for.
 func mayDestroy(stack *v1alpha1.Stack) bool {
 	switch stack.Spec.DeletionPolicy {
 	case v1alpha1.DeletionProtect:

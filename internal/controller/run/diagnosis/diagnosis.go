@@ -1,4 +1,5 @@
-// Package diagnosis reads from a pod what became of it: why it does not start, why it has to end, how it ended. It is pure.
+// Package diagnosis reads from a pod what became of it: why it does not start, why it has to end, how it ended. It is
+// pure.
 package diagnosis
 
 import (
@@ -71,9 +72,9 @@ func WhyTerminating(pod *corev1.Pod) string {
 	return "was deleted"
 }
 
-// silentSince is since when a pod's node does not answer; zero while it does, or that is not known. The node's own Ready
-// condition comes to its pods as theirs: the node controller takes Ready away from them and leaves ContainersReady, which a
-// kubelet would not do. So no Node has to be read.
+// silentSince is since when a pod's node does not answer; zero while it does, or that is not known. The node's own
+// Ready condition comes to its pods as theirs: the node controller takes Ready away from them and leaves
+// ContainersReady, which a kubelet would not do. So no Node has to be read.
 func silentSince(pod *corev1.Pod) time.Time {
 	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
 	if ready == nil || containers == nil || len(pod.Spec.ReadinessGates) > 0 {

@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// An ending is how a pod ended: words that follow its name, the message of its node or of Kubernetes, and the class of the
-// failure of an attempt that had not reported.
+// An ending is how a pod ended: words that follow its name, the message of its node or of Kubernetes, and the class of
+// the failure of an attempt that had not reported.
 type ending struct {
 	how, detail string
 	class       v1alpha1.FailureClass

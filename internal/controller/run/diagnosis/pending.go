@@ -80,8 +80,8 @@ func observePending(pod *corev1.Pod) decision.Pod {
 	return p
 }
 
-// waitingFor returns why a pending pod has not started: the reason of its first waiting container that is not a normal stage of the
-// start, or the scheduler's.
+// waitingFor returns why a pending pod has not started: the reason of its first waiting container that is not a normal
+// stage of the start, or the scheduler's.
 func waitingFor(pod *corev1.Pod) (reason, message, container string) {
 	for _, c := range containers(pod) {
 		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {

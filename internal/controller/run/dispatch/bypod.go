@@ -25,15 +25,15 @@ type RunsByPod struct {
 	finished *lru.Cache[types.UID, *v1alpha1.Run]
 }
 
-// NewRunsByPod creates a RunsByPod. The cache has the Runs that are not finished, with index.PodField, and may lack others; live has
-// all Runs.
+// NewRunsByPod creates a RunsByPod. The cache has the Runs that are not finished, with index.PodField, and may lack
+// others; live has all Runs.
 func NewRunsByPod(cache, live client.Reader) *RunsByPod {
 	return &RunsByPod{cache: cache, live: live, finished: weightedlru.Sized[types.UID, *v1alpha1.Run](rememberedRuns)}
 }
 
-// ByPod returns the Run that names the pod in one of its attempts; nil when none does. A Run that the cache does not have, since it
-// is finished or its pod was created a moment ago, is read from the API server: its name follows from that of the pod. The Run is not
-// to be changed. A finished one may have been deleted since.
+// ByPod returns the Run that names the pod in one of its attempts; nil when none does. A Run that the cache does not
+// have, since it is finished or its pod was created a moment ago, is read from the API server: its name follows from
+// that of the pod. The Run is not to be changed. A finished one may have been deleted since.
 func (r *RunsByPod) ByPod(ctx context.Context, pod types.NamespacedName, uid types.UID) (*v1alpha1.Run, error) {
 	run, err := index.ByPod(ctx, r.cache, pod.Namespace, uid)
 	if run != nil || err != nil {

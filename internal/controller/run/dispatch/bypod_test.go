@@ -115,8 +115,8 @@ func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object
 	return c.runsIn.Get(ctx, key, o, opts...)
 }
 
-// TestPodOfAFinishedRunExits checks that a runner is sent away, and its attempt not interrupted, when the cache does not have its Run
-// any longer.
+// TestPodOfAFinishedRunExits checks that a runner is sent away, and its attempt not interrupted, when the cache does
+// not have its Run any longer.
 func TestPodOfAFinishedRunExits(t *testing.T) {
 	run := ended()
 	a := run.Status.Attempts[0]
@@ -144,8 +144,8 @@ func (r noStacks) Get(ctx context.Context, key client.ObjectKey, o client.Object
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "stacks"}, key.Name)
 }
 
-// TestFinishedRunOfACacheIsNotWritten checks that a report is written on the Run as the API server has it when it is finished: a cache
-// has less of such a Run, and the status is written as a whole.
+// TestFinishedRunOfACacheIsNotWritten checks that a report is written on the Run as the API server has it when it is
+// finished: a cache has less of such a Run, and the status is written as a whole.
 func TestFinishedRunOfACacheIsNotWritten(t *testing.T) {
 	run := runtest.Run(runtest.Committed, runtest.Planning)
 	for phase, want := range map[v1alpha1.RunPhase]bool{v1alpha1.PhasePlanning: true, v1alpha1.PhaseCanceled: false} {
@@ -163,8 +163,8 @@ func TestFinishedRunOfACacheIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestReportedRunIsRememberedIfItWasWritten checks that the last requests of a pod need no read after a report that finishes the Run,
-// and that a report whose write fails finishes nothing.
+// TestReportedRunIsRememberedIfItWasWritten checks that the last requests of a pod need no read after a report that
+// finishes the Run, and that a report whose write fails finishes nothing.
 func TestReportedRunIsRememberedIfItWasWritten(t *testing.T) {
 	for away, want := range map[error]int{nil: 1, errors.New("the API server is away"): 0} {
 		run := runtest.Run(runtest.Committed, runtest.Planning)

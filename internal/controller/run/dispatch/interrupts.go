@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Interrupt waits until an attempt of the pod has to stop, and returns why. The reason is empty when ctx is done before that, or
-// the attempt is over.
+// Interrupt waits until an attempt of the pod has to stop, and returns why. The reason is empty when ctx is done before
+// that, or the attempt is over.
 func (o *Orders) Interrupt(
 	ctx context.Context, pod types.NamespacedName, uid types.UID, attempt int32,
 ) (runnerapi.Interrupt, error) {

@@ -45,7 +45,8 @@ func (o *Orders) Changed(run *v1alpha1.Run) {
 	}
 }
 
-// Next is the pod's next order after the attempt that it has completed last; Wait when there is none by the time ctx is done.
+// Next is the pod's next order after the attempt that it has completed last; Wait when there is none by the time ctx is
+// done.
 func (o *Orders) Next(
 	ctx context.Context, pod types.NamespacedName, uid types.UID, after int32,
 ) (runnerapi.Order, error) {
@@ -164,8 +165,8 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 	return order
 }
 
-// writesOutputs reports whether outputs are written after the Run: also after a destroy that a user asked for, which leaves none,
-// so that old outputs are not read any longer. With a Stack that is deleted its objects go anyway.
+// writesOutputs reports whether outputs are written after the Run: also after a destroy that a user asked for, which
+// leaves none, so that old outputs are not read any longer. With a Stack that is deleted its objects go anyway.
 func writesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
 	switch run.Spec.Operation {
 	case v1alpha1.OperationApply:

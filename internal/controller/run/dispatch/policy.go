@@ -9,15 +9,15 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// PolicyEvaluation returns the stored policy result of a plan, which the runner cannot write. evaluated is false when there
-// are no policies. A nil result means that the policies did not receive the plan.
+// PolicyEvaluation returns the stored policy result of a plan, which the runner cannot write. evaluated is false when
+// there are no policies. A nil result means that the policies did not receive the plan.
 type PolicyEvaluation func(ctx context.Context, run *v1alpha1.Run, digest string) (result *runnerapi.PolicyResult, evaluated bool, err error)
 
 // maxFindings is how many findings a Run's status has.
 const maxFindings = 50
 
-// applyPolicies writes the policy result of a reported plan to the status. What the runner reports of it is ignored: a plan
-// that the policies deny, or did not receive, is a failed attempt.
+// applyPolicies writes the policy result of a reported plan to the status. What the runner reports of it is ignored: a
+// plan that the policies deny, or did not receive, is a failed attempt.
 func (r Reports) applyPolicies(ctx context.Context, run *v1alpha1.Run, done *runnerapi.Done) error {
 	a := runinfo.Current(&run.Status)
 	if a.Phase != v1alpha1.AttemptPlan || done.Plan == nil || !done.Plan.Changes || (a.Failure != nil && !isPolicy(a.Failure)) {

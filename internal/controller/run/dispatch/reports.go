@@ -33,7 +33,8 @@ import (
 var ErrNotCurrent error = &runnerapi.Error{Code: http.StatusForbidden, Message: "the Run does not name this pod and attempt as its current one"}
 
 // Reports writes what runners report into their Runs. A last report is decided on where it arrives, with the same rules
-// as everywhere, so that the report and what follows from it are one write and the runner's next order is there at once.
+// as everywhere, so that the report and what follows from it are one write and the runner's next order is there at
+// once.
 type Reports struct {
 	Client client.Client
 	// Live reads past the cache.
@@ -50,8 +51,8 @@ type Reports struct {
 	Retry wait.Backoff
 }
 
-// Report takes what an attempt of the Run has done so far. Where the cache of this server does not have the Run, or the attempt,
-// another server sent the order: the API server is asked.
+// Report takes what an attempt of the Run has done so far. Where the cache of this server does not have the Run, or the
+// attempt, another server sent the order: the API server is asked.
 func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report runnerapi.Report) error {
 	at, err := r.cached(ctx, run, podUID, attempt)
 	if err != nil {
@@ -72,8 +73,8 @@ func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID ty
 	})
 }
 
-// cached is the Run as the cache has it, if that is at this attempt; else nil. A cache has less of a finished Run, which must not be
-// written.
+// cached is the Run as the cache has it, if that is at this attempt; else nil. A cache has less of a finished Run,
+// which must not be written.
 func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID types.UID, attempt int32) (*v1alpha1.Run, error) {
 	run := &v1alpha1.Run{}
 	if err := r.Client.Get(ctx, key, run); err != nil {
@@ -115,8 +116,8 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
-	// Before the write, since a waiting request of the pod may be woken by the write's event before this one returns. The cache has the
-	// Run until then, and precedes what is remembered.
+	// Before the write, since a waiting request of the pod may be woken by the write's event before this one returns. The
+	// cache has the Run until then, and precedes what is remembered.
 	r.Runs.remember(run, podUID)
 	err := r.Recorder.WriteStatus(ctx, r.Client, before, run)
 	if err != nil {
@@ -139,8 +140,9 @@ func (r Reports) checkOwner(ctx context.Context, run *v1alpha1.Run) error {
 	return client.IgnoreNotFound(err)
 }
 
-// settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator creates a new
-// one. For that the status names the image that planned, so the pod is read where a plan does not continue in it at once.
+// settle decides what follows from the last report of an attempt. The pod exists: it is asking. Only the operator
+// creates a new one. For that the status names the image that planned, so the pod is read where a plan does not
+// continue in it at once.
 func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack) error {
 	w := decision.Snapshot{Now: r.now(), Run: run, Stack: stack, Pod: decision.Pod{State: decision.PodRunning}}
 	if stack != nil {
@@ -166,7 +168,8 @@ func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.
 	return nil
 }
 
-// rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its own Run.
+// rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its
+// own Run.
 func rejectUnrequestedCancel(run *v1alpha1.Run) {
 	if a := runinfo.Current(&run.Status); a.Failure != nil && a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
 		a.Failure.Class = v1alpha1.FailureTransient

@@ -21,8 +21,8 @@ func noStackPolicies(context.Context, client.WithWatch, client.ObjectList, ...cl
 	return nil
 }
 
-// TestPlanIsNotAppliedByTheRulesOfAnOldStack checks that spec.apply of a view of the Stack from before the Run decides nothing: a
-// cache may have the Run, and not yet the Stack that the Run was created for.
+// TestPlanIsNotAppliedByTheRulesOfAnOldStack checks that spec.apply of a view of the Stack from before the Run decides
+// nothing: a cache may have the Run, and not yet the Stack that the Run was created for.
 func TestPlanIsNotAppliedByTheRulesOfAnOldStack(t *testing.T) {
 	run := runtest.Run(runtest.Committed, runtest.Planning)
 	newest := runtest.Stack()

@@ -49,7 +49,8 @@ func PullRequestUIDs(o client.Object) []string {
 	return []string{string(run.Spec.PullRequest.UID)}
 }
 
-// ReasonField is the field by which the cache finds the Runs whose condition has a reason, as long as they are not finished.
+// ReasonField is the field by which the cache finds the Runs whose condition has a reason, as long as they are not
+// finished.
 const ReasonField = "status.reason"
 
 // Reasons is the value of ReasonField.
@@ -87,9 +88,9 @@ func ByPod(ctx context.Context, c client.Reader, namespace string, uid types.UID
 	return &runs.Items[0], nil
 }
 
-// StackOf is the Run's Stack; nil when it is gone or another one has its name. Only the API server decides that: a cache's view of
-// Stacks may be older than that of Runs, and have a Stack that was deleted and recreated since. Nor does a view from before the Run
-// decide anything: the rules for its apply may be stricter by now.
+// StackOf is the Run's Stack; nil when it is gone or another one has its name. Only the API server decides that: a
+// cache's view of Stacks may be older than that of Runs, and have a Stack that was deleted and recreated since. Nor
+// does a view from before the Run decide anything: the rules for its apply may be stricter by now.
 func StackOf(ctx context.Context, cached, live client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	stack, err := StackIn(ctx, cached, run)
 	if err == nil && (stack == nil || isFromBefore(stack, run)) {
@@ -103,8 +104,8 @@ func isFromBefore(stack *v1alpha1.Stack, run *v1alpha1.Run) bool {
 	return run.Spec.PullRequest == nil && runinfo.Number(stack.Status.LastRun) < runinfo.Number(run.Name)
 }
 
-// StackPoliciesOf are the StackPolicies of a Stack's namespace. A cache that does not have those that the Stack's status names is
-// older than its Runs, and is not used: the windows of one that it lacks would not keep an apply.
+// StackPoliciesOf are the StackPolicies of a Stack's namespace. A cache that does not have those that the Stack's
+// status names is older than its Runs, and is not used: the windows of one that it lacks would not keep an apply.
 func StackPoliciesOf(ctx context.Context, cached, live client.Reader, stack *v1alpha1.Stack) ([]v1alpha1.StackPolicy, error) {
 	var list v1alpha1.StackPolicyList
 	namespace := client.InNamespace(stack.Namespace)

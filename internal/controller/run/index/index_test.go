@@ -6,7 +6,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// A Run of a pull request is not in the history of its Stack and holds up none of its Runs, but a change of the Stack wakes it.
+// A Run of a pull request is not in the history of its Stack and holds up none of its Runs, but a change of the Stack
+// wakes it.
 func TestRunsOfPullRequestsAreNotTheStacks(t *testing.T) {
 	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}}}
 	if got := StackNames(run); len(got) != 1 || got[0] != "net" {

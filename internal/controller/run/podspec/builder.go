@@ -25,8 +25,8 @@ type BuildSettings struct {
 	Allowed bool
 	// Images has the image of each builder, for Stacks that name none.
 	Images map[v1alpha1.Builder]string
-	// Unconfined takes the pod out of the node's default profiles of seccomp and AppArmor, which keep a builder that is not root
-	// from creating namespaces. Without it the pod fits Pod Security "baseline".
+	// Unconfined takes the pod out of the node's default profiles of seccomp and AppArmor, which keep a builder that is
+	// not root from creating namespaces. Without it the pod fits Pod Security "baseline".
 	Unconfined bool
 	// UserNamespace runs the pod with users of its own (hostUsers: false).
 	UserNamespace bool
@@ -50,11 +50,13 @@ const (
 	DirPush = "push"
 )
 
-// kanikoCapabilities is what Kaniko needs as root, to unpack images in its own container and to run their programs. All of it fits Pod Security "baseline".
+// kanikoCapabilities is what Kaniko needs as root, to unpack images in its own container and to run their programs. All
+// of it fits Pod Security "baseline".
 var kanikoCapabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
 
-// newBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of the Stack: no
-// variables, no environment, no ServiceAccount but the namespace's default, and of its template only the fields about scheduling.
+// newBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of
+// the Stack: no variables, no environment, no ServiceAccount but the namespace's default, and of its template only the
+// fields about scheduling.
 func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
 	if !set.Builds.Allowed {
 		return nil, &InvalidError{"spec.runner.build: this installation builds no images (--allow-image-builds)"}
@@ -95,8 +97,9 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 	return pod, nil
 }
 
-// builderSecurity is what a builder may do. Kaniko is root, confined as any container is. The others are an unprivileged user, who may
-// become the users that newuidmap has for them: in a namespace of users of their own they are root.
+// builderSecurity is what a builder may do. Kaniko is root, confined as any container is. The others are an
+// unprivileged user, who may become the users that newuidmap has for them: in a namespace of users of their own they
+// are root.
 func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
 	if builder == v1alpha1.BuilderKaniko {
 		return &corev1.PodSecurityContext{
@@ -121,9 +124,9 @@ func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSe
 	return pod, container
 }
 
-// Proposed returns what plans of pull requests get of a template: the fields about scheduling, and labels and annotations
-// that provide a pod with neither rights nor an identity in any installation. One that is invalid is returned as it is, for
-// CheckTemplate to reject.
+// Proposed returns what plans of pull requests get of a template: the fields about scheduling, and labels and
+// annotations that provide a pod with neither rights nor an identity in any installation. One that is invalid is
+// returned as it is, for CheckTemplate to reject.
 func Proposed(raw *apiextensionsv1.JSON) *apiextensionsv1.JSON {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}, Annotations: map[string]string{}}}
 	if raw == nil || schedule(pod, raw) != nil {

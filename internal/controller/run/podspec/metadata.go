@@ -13,8 +13,8 @@ import (
 // it, or assign it an identity. They do so for the users who can create pods. The operator creates the pods of Runs, so
 // users who can create Stacks and no pods would get that by a template.
 
-// metadataKeys are those with a domain that templates can set in each installation. None changes which network, volumes,
-// rights or identity a pod has, beyond what its namespace and ServiceAccount have.
+// metadataKeys are those with a domain that templates can set in each installation. None changes which network,
+// volumes, rights or identity a pod has, beyond what its namespace and ServiceAccount have.
 var metadataKeys = []string{
 	"app.kubernetes.io/",
 	"azure.workload.identity/use",

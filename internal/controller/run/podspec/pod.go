@@ -37,7 +37,8 @@ type Settings struct {
 	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
 	// ProviderImages have unpacked providers, which the runner finds below the folder of its inputs.
 	ProviderImages []string
-	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of its ServiceAccount.
+	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of its
+	// ServiceAccount.
 	ImagePullSecrets []string
 	// AllowUnrestricted lets templates create pods that do not fit Pod Security "restricted", or that have a token for the
 	// Kubernetes API.
@@ -65,7 +66,8 @@ const (
 	dirInputs = runinfo.DirCairn + "/inputs"
 )
 
-// tokenVolumeName is of the volume with the token for the server; inputsVolume begins the names of those that places are in.
+// tokenVolumeName is of the volume with the token for the server; inputsVolume begins the names of those that places
+// are in.
 const (
 	tokenVolumeName = "token"
 	inputsVolume    = "inputs-"
@@ -80,7 +82,8 @@ const binVolume = "bin"
 // runnerContainer copies the runner into the pod, before all others.
 const runnerContainer = "runner"
 
-// BuildPod builds the pod of an attempt, without the template of the Stack. It holds no Kubernetes permission and fits Pod Security "restricted".
+// BuildPod builds the pod of an attempt, without the template of the Stack. It holds no Kubernetes permission and fits
+// Pod Security "restricted".
 func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) *corev1.Pod {
 	planned := plannedImage(run, phase)
 	volumes, mounts := VolumesOf(run, doc).mount(dirInputs)
@@ -177,8 +180,8 @@ func providerVolumes(images []string) (volumes []corev1.Volume, mounts []corev1.
 	return volumes, mounts
 }
 
-// plannedImage is the image of the plan that an attempt applies, by its digest; empty when another attempt begins or the digest is
-// not known. Its runner may be of an older version than the server, so the current one is copied.
+// plannedImage is the image of the plan that an attempt applies, by its digest; empty when another attempt begins or
+// the digest is not known. Its runner may be of an older version than the server, so the current one is copied.
 func plannedImage(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) string {
 	if phase != v1alpha1.AttemptApply || run.Status.Plan == nil {
 		return ""
@@ -186,16 +189,17 @@ func plannedImage(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) string {
 	return run.Status.Plan.Image
 }
 
-// removeCopy takes out what copies the runner. A kubelet checks once a second whether an init container has ended, and until then
-// nothing else starts.
+// removeCopy takes out what copies the runner. A kubelet checks once a second whether an init container has ended, and
+// until then nothing else starts.
 func removeCopy(spec *corev1.PodSpec) {
 	spec.InitContainers = nil
 	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
 	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })
 }
 
-// owner is the reference from a pod to its Run. It does not block the Run's deletion: that would need update of runs/finalizers where the API
-// server has the admission plugin OwnerReferencesPermissionEnforcement, as OpenShift's has, and the operator has it not.
+// owner is the reference from a pod to its Run. It does not block the Run's deletion: that would need update of
+// runs/finalizers where the API server has the admission plugin OwnerReferencesPermissionEnforcement, as OpenShift's
+// has, and the operator has it not.
 func owner(run *v1alpha1.Run) metav1.OwnerReference {
 	ref := *metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))
 	ref.BlockOwnerDeletion = nil

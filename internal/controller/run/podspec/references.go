@@ -81,8 +81,8 @@ func TemplateReads(raw *apiextensionsv1.JSON) []TemplateRead {
 	return reads
 }
 
-// engineSecrets are what of a template the engine could print and no user may read: variables that are from Secrets, by name,
-// and the Secrets in the volumes that it mounts.
+// engineSecrets are what of a template the engine could print and no user may read: variables that are from Secrets, by
+// name, and the Secrets in the volumes that it mounts.
 func engineSecrets(raw *apiextensionsv1.JSON) (env, mounted []string) {
 	t, err := readTemplate(raw)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // security is what the API server itself checks pods with, where a namespace asks for it.
 var security = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
 
-// unrestrictedReason returns what a pod has that a runner is not to have; empty when there is nothing. Audiences are those for which it
-// may have tokens of its account, beside the server's.
+// unrestrictedReason returns what a pod has that a runner is not to have; empty when there is nothing. Audiences are
+// those for which it may have tokens of its account, beside the server's.
 func unrestrictedReason(pod *corev1.Pod, audiences []string) string {
 	if on := pod.Spec.AutomountServiceAccountToken; on == nil || *on {
 		return "spec.automountServiceAccountToken would add a token for the Kubernetes API to the pod"
@@ -46,8 +46,9 @@ func credentialViolation(v corev1.Volume, audiences []string) string {
 	return ""
 }
 
-// podSecurityViolation returns why a pod does not fit a level of Pod Security, of the newest version; empty when it does. Two fields
-// are not checked: they relax what is asked for, and a cluster that does not know hostUsers would leave it out.
+// podSecurityViolation returns why a pod does not fit a level of Pod Security, of the newest version; empty when it
+// does. Two fields are not checked: they relax what is asked for, and a cluster that does not know hostUsers would
+// leave it out.
 func podSecurityViolation(level api.Level, pod *corev1.Pod) string {
 	evaluator, err := security()
 	if err != nil {

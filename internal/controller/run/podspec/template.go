@@ -19,8 +19,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// spec.runner.template is laid over the pod that Cairn builds, as `kubectl patch --type=strategic` would. What comes out is
-// compared with what went in: what a rule below calls Cairn's own has to be as it was, however the template changes it.
+// spec.runner.template is laid over the pod that Cairn builds, as `kubectl patch --type=strategic` would. What comes
+// out is compared with what went in: what a rule below calls Cairn's own has to be as it was, however the template
+// changes it.
 
 // largestTemplate is how many bytes a template may have.
 const largestTemplate = 64 << 10
@@ -134,7 +135,8 @@ func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	return nil
 }
 
-// inOrder puts what was built before what the template adds: the runner goes first, and a variable may refer to those before it.
+// inOrder puts what was built before what the template adds: the runner goes first, and a variable may refer to those
+// before it.
 func inOrder(was, is *corev1.PodSpec) {
 	builtFirst(was.InitContainers, is.InitContainers, func(c corev1.Container) string { return c.Name })
 	builtFirst(was.Volumes, is.Volumes, func(v corev1.Volume) string { return v.Name })
@@ -298,8 +300,8 @@ func ownsMounts(was, is *corev1.PodTemplateSpec) string {
 	return ""
 }
 
-// ownsTokens: another token for the server would be read by a container that starts before the runner. The server takes the first
-// process that sends a request with such a token for the runner.
+// ownsTokens: another token for the server would be read by a container that starts before the runner. The server takes
+// the first process that sends a request with such a token for the runner.
 func ownsTokens(_, is *corev1.PodTemplateSpec) string {
 	for _, v := range is.Spec.Volumes {
 		if v.Name == tokenVolumeName || v.Projected == nil {

@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A Volume is a Secret or ConfigMap that the kubelet mounts in a folder below the inputs folder of the runner. The pod and
-// the order are both created from the list of volumes, so that they cannot disagree.
+// A Volume is a Secret or ConfigMap that the kubelet mounts in a folder below the inputs folder of the runner. The pod
+// and the order are both created from the list of volumes, so that they cannot disagree.
 type Volume struct {
 	dir       string
 	secret    string
@@ -35,8 +35,9 @@ type Volumes struct {
 	backend     *runnerapi.Backend
 }
 
-// VolumesOf computes where the kubelet mounts what a Run reads. A destroy gets from the server what the last apply was given,
-// whatever became of the objects that it came from; only its environment and what is for the hosts of modules are not kept.
+// VolumesOf computes where the kubelet mounts what a Run reads. A destroy gets from the server what the last apply was
+// given, whatever became of the objects that it came from; only its environment and what is for the hosts of modules
+// are not kept.
 func VolumesOf(run *v1alpha1.Run, doc inputs.Document) Volumes {
 	var p Volumes
 	if !runinfo.PlansDestroy(run) {
@@ -67,7 +68,8 @@ func VolumesOf(run *v1alpha1.Run, doc inputs.Document) Volumes {
 	return p
 }
 
-// addBackend adds the engine's own backend and its secret arguments. They are not kept for a destroy: it needs the Secrets.
+// addBackend adds the engine's own backend and its secret arguments. They are not kept for a destroy: it needs the
+// Secrets.
 func (p *Volumes) addBackend(b *v1alpha1.Backend) {
 	if b == nil {
 		return
@@ -86,8 +88,9 @@ func (p *Volumes) addBackend(b *v1alpha1.Backend) {
 	}
 }
 
-// addFiles adds the variable files, in their order. One of the code is there when the code is: it needs no place. In git
-// the path is from the repository's root, elsewhere from the root module, and both are the root of the code's archive.
+// addFiles adds the variable files, in their order. One of the code is there when the code is: it needs no place. In
+// git the path is from the repository's root, elsewhere from the root module, and both are the root of the code's
+// archive.
 func (p *Volumes) addFiles(doc inputs.Document) {
 	for i, f := range doc.VariableFiles {
 		if f.Path != "" {

@@ -29,8 +29,8 @@ func runKey(s string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// asks is an Entry in short form: "team-a/net-1 apply 3 team-a/infra" is of rank apply, waits since the third minute and is from
-// Repository team-a/infra.
+// asks is an Entry in short form: "team-a/net-1 apply 3 team-a/infra" is of rank apply, waits since the third minute
+// and is from Repository team-a/infra.
 func asks(s string) Entry {
 	f := strings.Fields(s)
 	e := Entry{Key: runKey(f[0]), Rank: Rank(slices.Index([]string{"apply", "plan", "pull", "drift"}, f[1]))}

@@ -9,9 +9,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// WriteStatus writes the status of a Run, under an optimistic lock, and records it. The audit line of a Run that ends is
-// written first: a finished Run can be deleted, and with it what it has of its users. So a line may be written twice, and
-// the last one counts. Reads do not wait for the end of a Run to reach the cache: one without finished Runs never receives it.
+// WriteStatus writes the status of a Run, under an optimistic lock, and records it. The audit line of a Run that ends
+// is written first: a finished Run can be deleted, and with it what it has of its users. So a line may be written
+// twice, and the last one counts. Reads do not wait for the end of a Run to reach the cache: one without finished Runs
+// never receives it.
 func (w *Recorder) WriteStatus(ctx context.Context, c client.StatusClient, before, run *v1alpha1.Run) error {
 	w.audit(before, run)
 	var how []client.SubResourcePatchOption
@@ -25,8 +26,8 @@ func (w *Recorder) WriteStatus(ctx context.Context, c client.StatusClient, befor
 	return err
 }
 
-// audit logs who requested, approved, rejected and canceled a Run that ends, and what it applied. Texts of users and engines
-// are left out, as in all lines.
+// audit logs who requested, approved, rejected and canceled a Run that ends, and what it applied. Texts of users and
+// engines are left out, as in all lines.
 func (w *Recorder) audit(before, run *v1alpha1.Run) {
 	if w == nil || !ends(&before.Status, &run.Status) {
 		return

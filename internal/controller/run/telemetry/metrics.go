@@ -143,7 +143,8 @@ func stepName(name string) string {
 	return "other"
 }
 
-// within is when a step that is over began and ended. A runner reports it: times that are not within its attempt are ignored.
+// within is when a step that is over began and ended. A runner reports it: times that are not within its attempt are
+// ignored.
 func within(a *v1alpha1.Attempt, s v1alpha1.Step) (from, to time.Time, ok bool) {
 	if s.StartedAt == nil || s.FinishedAt == nil || (s.State != v1alpha1.StepSucceeded && s.State != v1alpha1.StepFailed) {
 		return from, to, false

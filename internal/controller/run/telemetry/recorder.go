@@ -14,9 +14,9 @@ import (
 	"cairn.dev/cairn/internal/controller/run/index"
 )
 
-// Recorder records each successful write of the status of a Run, in the process that wrote it. Writes have an optimistic lock,
-// so what it counts, traces and logs is counted, traced and logged once, over restarts and changes of leader; a process that
-// is killed between the write and this records nothing. A nil Recorder is a no-op.
+// Recorder records each successful write of the status of a Run, in the process that wrote it. Writes have an
+// optimistic lock, so what it counts, traces and logs is counted, traced and logged once, over restarts and changes of
+// leader; a process that is killed between the write and this records nothing. A nil Recorder is a no-op.
 type Recorder struct {
 	// Metrics count; nil for none.
 	Metrics *Metrics

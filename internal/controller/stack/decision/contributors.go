@@ -139,8 +139,8 @@ func recordRepository(w Snapshot, u *v1alpha1.Unapplied) {
 	u.RepositoryGeneration = w.RepositoryGeneration
 }
 
-// recordSelecting records that VariableSets or StackPolicies changed an input: who changed one since the last apply is not
-// known. The status has those of its inputs digest.
+// recordSelecting records that VariableSets or StackPolicies changed an input: who changed one since the last apply is
+// not known. The status has those of its inputs digest.
 func recordSelecting(w Snapshot, u *v1alpha1.Unapplied) {
 	if w.Effective == nil || w.Digest == "" || w.Digest == w.Stack.Status.InputsDigest {
 		return

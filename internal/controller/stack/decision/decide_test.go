@@ -434,8 +434,8 @@ func decide(t *testing.T, tests map[string]decision) {
 	}
 }
 
-// expectSameWithRequests checks that how a Stack stands does not depend on the requests of users, nor on what was met for
-// an earlier decision.
+// expectSameWithRequests checks that how a Stack stands does not depend on the requests of users, nor on what was met
+// for an earlier decision.
 func expectSameWithRequests(t *testing.T, w Snapshot) {
 	t.Helper()
 	if w.Stack.DeletionTimestamp != nil {

@@ -33,8 +33,8 @@ func isDestroyed(w Snapshot) (Decision, bool) {
 	return Decision{Finish: true, RemoveState: true}, w.StateIsEmpty() && w.UnclaimedState == "" && w.ActiveRun() == nil
 }
 
-// hasUnclaimedState leaves a state that the State does not name, in a backup or in Secrets: the Stack never had it, and it
-// may be the only copy.
+// hasUnclaimedState leaves a state that the State does not name, in a backup or in Secrets: the Stack never had it, and
+// it may be the only copy.
 func hasUnclaimedState(w Snapshot) (Decision, bool) {
 	if w.UnclaimedState == "" || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect {
 		return Decision{}, false
@@ -189,10 +189,10 @@ func journalIsUnreadable(w Snapshot) (Decision, bool) {
 // no event.
 const unreadableRequeue = time.Minute
 
-// Leftover is a Run that is no longer the Stack's, or its pod, and has not ended. Nothing prevents a user from deleting a
-// Run while its pod applies. The pod continues until it has saved its state, so the next Run waits for it, and so does the
-// deletion of the Stack. A Run that a former leader created late, after the next one was named, is superseded, and the
-// next Run waits for its end too.
+// Leftover is a Run that is no longer the Stack's, or its pod, and has not ended. Nothing prevents a user from deleting
+// a Run while its pod applies. The pod continues until it has saved its state, so the next Run waits for it, and so
+// does the deletion of the Stack. A Run that a former leader created late, after the next one was named, is superseded,
+// and the next Run waits for its end too.
 type Leftover struct{ Run, Pod string }
 
 // leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created
@@ -211,6 +211,6 @@ func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	return d, ok
 }
 
-// leftoverRequeue is when to check again whether a pod has ended whose Run was deleted, if its end causes no event: a user
-// removed its labels.
+// leftoverRequeue is when to check again whether a pod has ended whose Run was deleted, if its end causes no event: a
+// user removed its labels.
 const leftoverRequeue = 10 * time.Second

@@ -162,8 +162,8 @@ func MissingDependency(name string) string {
 	return fmt.Sprintf("Stack %s, which this one depends on, is not found: create it, or remove the dependency", name)
 }
 
-// UngrantedDependency is the message about a Stack of another namespace that no StackGrant allows to depend on. It is the
-// same whether that Stack exists or not.
+// UngrantedDependency is the message about a Stack of another namespace that no StackGrant allows to depend on. It is
+// the same whether that Stack exists or not.
 func UngrantedDependency(namespace string, on types.NamespacedName) string {
 	return fmt.Sprintf("no StackGrant in namespace %[1]s allows Stacks of namespace %[3]s to depend on Stack %[1]s/%[2]s: "+
 		"create one there with spec {from: [{kind: Stack, namespace: %[3]s}], stacks: [%[2]s]}, or remove the dependency",

@@ -173,8 +173,8 @@ func TestDriftedCondition(t *testing.T) {
 	}
 }
 
-// TestDriftChecksAreSpread checks that the hourly checks of 1,000 Stacks, created and applied at once, are evenly spread over
-// the hour, and that none follows shortly after the apply.
+// TestDriftChecksAreSpread checks that the hourly checks of 1,000 Stacks, created and applied at once, are evenly
+// spread over the hour, and that none follows shortly after the apply.
 func TestDriftChecksAreSpread(t *testing.T) {
 	const stacks, minutes = 1000, 60
 	var checks [minutes]int

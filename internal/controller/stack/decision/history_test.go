@@ -157,8 +157,9 @@ func TestHistoryAfterChangesOfTheApplyPolicy(t *testing.T) {
 	}
 }
 
-// TestPlanOfAUserIsNotRepeatedOnceApplyIsNever checks that the history keeps the inputs of a plan that a user requested,
-// although it is read-only and neither the last Run nor the last plan. Once spec.apply is Never, such a plan is the result.
+// TestPlanOfAUserIsNotRepeatedOnceApplyIsNever checks that the history keeps the inputs of a plan that a user
+// requested, although it is read-only and neither the last Run nor the last plan. Once spec.apply is Never, such a plan
+// is the result.
 func TestPlanOfAUserIsNotRepeatedOnceApplyIsNever(t *testing.T) {
 	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:before", applyStarted),
 		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice), withRun("net-3", "Succeeded", "sha256:before", driftCheck), lastRun("net-3"))
@@ -189,8 +190,8 @@ func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
 	}
 }
 
-// TestRecordedPlanAppliesNothingOnceApplyIsNever checks a partial apply whose Run a user deleted, and a later plan without
-// changes. Once spec.apply is Never that plan is no longer read-only, but the status has recorded it as one.
+// TestRecordedPlanAppliesNothingOnceApplyIsNever checks a partial apply whose Run a user deleted, and a later plan
+// without changes. Once spec.apply is Never that plan is no longer read-only, but the status has recorded it as one.
 func TestRecordedPlanAppliesNothingOnceApplyIsNever(t *testing.T) {
 	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"),
 		withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false }))

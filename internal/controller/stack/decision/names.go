@@ -5,9 +5,9 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
-// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/contributing/decisions/0041). A number is
-// written into status.lastRun under an optimistic lock, which only goes up, and the process that wrote it alone creates
-// the Run, with one request:
+// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/contributing/decisions/0041). A
+// number is written into status.lastRun under an optimistic lock, which only goes up, and the process that wrote it
+// alone creates the Run, with one request:
 //
 //	status.lastRun: net-7 ──► create Run net-7 ──► created, or unknown: the next Run is net-8
 //	                               │

@@ -4,8 +4,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The State keeps the rule of spec.preventSelfApproval, so that neither a change of the Stack nor another Stack over the
-// same State removes it without another user.
+// The State keeps the rule of spec.preventSelfApproval, so that neither a change of the Stack nor another Stack over
+// the same State removes it without another user.
 //
 //	the spec has it ──► kept ──► the spec does not have it: kept, with the user who removed it ──► an apply that another user approved ends it
 

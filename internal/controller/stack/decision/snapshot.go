@@ -57,8 +57,8 @@ type Snapshot struct {
 	Leftover Leftover
 	// LastInputs is the document of the newest Run's inputs, to detect what changed since; nil when there is none.
 	LastInputs *inputs.Document
-	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when a
-	// Run is due or asked for.
+	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when
+	// a Run is due or asked for.
 	Dependencies []Dependency
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string
@@ -126,7 +126,8 @@ type Problem struct {
 	Reason, Message string
 	// Transient problems end by themselves; until then the status stays as it was.
 	Transient bool
-	// Missing reports that what the inputs need does not exist. The Stack is not Ready, and continues as soon as it exists.
+	// Missing reports that what the inputs need does not exist. The Stack is not Ready, and continues as soon as it
+	// exists.
 	Missing bool
 	// After is when to check again, where no event comes when it has passed; 0 where one comes.
 	After time.Duration

@@ -161,8 +161,8 @@ func wholeRepositoryCondition(w Snapshot) *metav1.Condition {
 	}
 }
 
-// environmentCondition is EnvironmentIgnored; nil when the engine gets all variables of spec.env. The log of a Run names
-// those of spec.envFrom and of the image.
+// environmentCondition is EnvironmentIgnored; nil when the engine gets all variables of spec.env. The log of a Run
+// names those of spec.envFrom and of the image.
 func environmentCondition(w Snapshot) *metav1.Condition {
 	if len(w.IgnoredEnv) == 0 {
 		return nil

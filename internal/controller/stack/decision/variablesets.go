@@ -18,8 +18,8 @@ func changedVariableSet(before, now []v1alpha1.AppliedVariableSet) string {
 	return firstChange(before, now).Name
 }
 
-// changedStackPolicy names a StackPolicy of which a Stack has other policies than those of its inputs; empty if there is
-// none. Its windows are no inputs.
+// changedStackPolicy names a StackPolicy of which a Stack has other policies than those of its inputs; empty if there
+// is none. Its windows are no inputs.
 func changedStackPolicy(w Snapshot) string {
 	if w.Effective == nil {
 		return ""
@@ -72,8 +72,8 @@ func changedEnv(w Snapshot, last, now *inputs.Document) valuesChange {
 	return attribute(w, names, own, variableset.EnvFrom)
 }
 
-// attribute divides names between the Stack and its VariableSets. One that is in neither was removed: by a VariableSet if
-// the status has it from there.
+// attribute divides names between the Stack and its VariableSets. One that is in neither was removed: by a VariableSet
+// if the status has it from there.
 func attribute(w Snapshot, names []string, own map[string]int, from func(*v1alpha1.Stack, string) string) valuesChange {
 	c := valuesChange{own: true}
 	for _, name := range names {

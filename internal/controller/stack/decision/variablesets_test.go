@@ -105,8 +105,8 @@ func TestContributorsOfVariableSetsAreUnknown(t *testing.T) {
 	}
 }
 
-// TestStatusNamesTheVariableSetsOfItsInputs checks that the names change with the inputs digest: otherwise the change of
-// a VariableSet that arrives with a problem would be forgotten.
+// TestStatusNamesTheVariableSetsOfItsInputs checks that the names change with the inputs digest: otherwise the change
+// of a VariableSet that arrives with a problem would be forgotten.
 func TestStatusNamesTheVariableSetsOfItsInputs(t *testing.T) {
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2}}
 	stack.Status = v1alpha1.StackStatus{ObservedGeneration: 2, InputsDigest: "sha256:old", VariableSets: fromSets("old:a")}

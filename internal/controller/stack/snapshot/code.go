@@ -42,8 +42,8 @@ func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *in
 	return g.gatherImage(ctx, w, doc, found)
 }
 
-// codeProblem is the problem that a user can correct, or waits for, in an error about the code; nil for an error that is
-// only logged.
+// codeProblem is the problem that a user can correct, or waits for, in an error about the code; nil for an error that
+// is only logged.
 func codeProblem(found code.Code, err error) *decision.Problem {
 	if later, ok := errors.AsType[*source.NotPacked](err); ok {
 		return &decision.Problem{

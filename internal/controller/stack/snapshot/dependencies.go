@@ -127,8 +127,8 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 	return nil
 }
 
-// behindAnother is why a dependency is waited for whose own dependency waits and must not be named; empty if it does not
-// wait.
+// behindAnother is why a dependency is waited for whose own dependency waits and must not be named; empty if it does
+// not wait.
 func behindAnother(waits string) string {
 	if waits == "" {
 		return ""
@@ -136,8 +136,8 @@ func behindAnother(waits string) string {
 	return "a Stack of another namespace, which it depends on, is not Ready"
 }
 
-// dependency is whether Stacks that depend on another one, nil if it does not exist, wait for it. Its status may be from
-// before a change that affects both: then it is about to be reconciled.
+// dependency is whether Stacks that depend on another one, nil if it does not exist, wait for it. Its status may be
+// from before a change that affects both: then it is about to be reconciled.
 func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
 	d := reported(name, other)
 	if d.Missing || d.Waits != "" {

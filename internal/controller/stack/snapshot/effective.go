@@ -15,13 +15,13 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
-// The cache has VariableSets and StackPolicies, so that a reconcile reads none from the API server. Before a Run is created,
-// they are listed once past the cache.
+// The cache has VariableSets and StackPolicies, so that a reconcile reads none from the API server. Before a Run is
+// created, they are listed once past the cache.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=variablesets;stackpolicies,verbs=list;watch
 
-// Effective returns a Stack with what the VariableSets and the StackPolicies that select it add. The problem is why they
-// cannot be used.
+// Effective returns a Stack with what the VariableSets and the StackPolicies that select it add. The problem is why
+// they cannot be used.
 func Effective(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (*v1alpha1.Stack, *decision.Problem, error) {
 	var sets v1alpha1.VariableSetList
 	var policies v1alpha1.StackPolicyList
@@ -53,8 +53,8 @@ func (g *Gatherer) gatherEffective(ctx context.Context, w *decision.Snapshot) er
 	return err
 }
 
-// CheckEffective returns a conflict if the API server has other VariableSets or StackPolicies for a Stack than the cache
-// had, which may be older than that of Stacks: a Stack is never planned without those that were there before it.
+// CheckEffective returns a conflict if the API server has other VariableSets or StackPolicies for a Stack than the
+// cache had, which may be older than that of Stacks: a Stack is never planned without those that were there before it.
 func (g *Gatherer) CheckEffective(ctx context.Context, w decision.Snapshot) error {
 	with, problem, err := Effective(ctx, g.Live, w.Stack)
 	if err != nil {

@@ -128,7 +128,8 @@ func (g *Gatherer) newSnapshot(stack *v1alpha1.Stack) decision.Snapshot {
 	}
 }
 
-// ignoredEnv returns the variables of spec.env, and of VariableSets, that the engine does not get, each with the reason.
+// ignoredEnv returns the variables of spec.env, and of VariableSets, that the engine does not get, each with the
+// reason.
 func ignoredEnv(stack *v1alpha1.Stack) (ignored []string) {
 	for _, e := range stack.Spec.Env {
 		if why := engine.Withheld(e.Name, stack.Spec.Backend != nil); why != "" {
@@ -242,8 +243,8 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 	return g.gatherDependents(ctx, w)
 }
 
-// InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal. The State is not in it:
-// a proposal is planned with a copy, and without the backend.
+// InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal. The State is not in
+// it: a proposal is planned with a copy, and without the backend.
 func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal code.Source) (decision.Snapshot, error) {
 	w := g.newSnapshot(stack)
 	doc, err := g.gatherSource(ctx, &w, proposal)

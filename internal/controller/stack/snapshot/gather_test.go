@@ -58,7 +58,8 @@ func TestGatherUnsaved(t *testing.T) {
 	}
 }
 
-// TestStateIsRestoredFromTheBucketBeforeDeletion checks a deleted Stack without a State: the State may be lost in Kubernetes while the bucket has it.
+// TestStateIsRestoredFromTheBucketBeforeDeletion checks a deleted Stack without a State: the State may be lost in
+// Kubernetes while the bucket has it.
 func TestStateIsRestoredFromTheBucketBeforeDeletion(t *testing.T) {
 	errUnavailable := errors.New("the bucket is unavailable")
 	rejected := func(reason statedecision.Reason) error {
@@ -108,7 +109,8 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 	return w
 }
 
-// TestLateRunIsALeftover checks that a Run which a former leader created late has to end before the next one, without a request to the API server.
+// TestLateRunIsALeftover checks that a Run which a former leader created late has to end before the next one, without a
+// request to the API server.
 func TestLateRunIsALeftover(t *testing.T) {
 	w := decision.Snapshot{Stack: &v1alpha1.Stack{}, LateRun: "net-1"}
 	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil || w.Leftover != (decision.Leftover{Run: "net-1"}) {

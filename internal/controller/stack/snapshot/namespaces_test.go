@@ -143,8 +143,8 @@ func (t tenants) known(test *testing.T, key client.ObjectKey) (string, []decisio
 	return fmt.Sprintf("%+v %v %+v %+v", w.Problem, w.Cycle, w.Dependencies, w.Dependents), w.Dependents
 }
 
-// TestNothingOfAnotherNamespaceIsKnownWithoutAGrant checks random Stacks and StackGrants: no Stack knows the name of one
-// that is not granted to it, except by its own spec, and what no granted dependency leads to changes nothing.
+// TestNothingOfAnotherNamespaceIsKnownWithoutAGrant checks random Stacks and StackGrants: no Stack knows the name of
+// one that is not granted to it, except by its own spec, and what no granted dependency leads to changes nothing.
 func TestNothingOfAnotherNamespaceIsKnownWithoutAGrant(t *testing.T) {
 	hidden, waits := 0, 0
 	for seed := range uint64(1500) {

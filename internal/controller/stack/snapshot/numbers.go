@@ -12,12 +12,12 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/variableset"
 )
 
-// roundedDigits is how many significant digits a number has at least that the API server has rounded: it stores one that
-// is no 64-bit integer as a floating-point number, which has 15 digits or more.
+// roundedDigits is how many significant digits a number has at least that the API server has rounded: it stores one
+// that is no 64-bit integer as a floating-point number, which has 15 digits or more.
 const roundedDigits = 16
 
-// checkNumbers rejects a number in spec.variables, or in a VariableSet, that the API server has rounded: no user would see that the engine gets
-// another one.
+// checkNumbers rejects a number in spec.variables, or in a VariableSet, that the API server has rounded: no user would
+// see that the engine gets another one.
 func checkNumbers(stack *v1alpha1.Stack) *decision.Problem {
 	for _, v := range stack.Spec.Variables {
 		if v.Value == nil {

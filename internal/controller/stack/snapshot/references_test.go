@@ -8,7 +8,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// TestIndexHasConfigMapsOfHooksAndPolicies checks that the change of a ConfigMap enqueues the Stacks whose hooks and policies it contains.
+// TestIndexHasConfigMapsOfHooksAndPolicies checks that the change of a ConfigMap enqueues the Stacks whose hooks and
+// policies it contains.
 func TestIndexHasConfigMapsOfHooksAndPolicies(t *testing.T) {
 	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{
 		Hooks: []v1alpha1.Hook{

@@ -121,8 +121,8 @@ func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, run
 
 // GatherLeftover finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the
 // API server for pods, just before the next Run is named or the Stack goes, and only where the Run that was named last
-// does not exist, or there is a State that the Stack never applied. It also asks for that State: the cache may have one from
-// before the Stack applied it, which would be left behind.
+// does not exist, or there is a State that the Stack never applied. It also asks for that State: the cache may have one
+// from before the Stack applied it, which would be left behind.
 func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) error {
 	if w.TakesOverState() {
 		if err := g.gatherLiveState(ctx, w); err != nil {

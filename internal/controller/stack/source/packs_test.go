@@ -18,7 +18,8 @@ func stackKey(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// TestPacksRunInTheBackground checks that archives which need the network are created once for all Stacks, which are notified of the end.
+// TestPacksRunInTheBackground checks that archives which need the network are created once for all Stacks, which are
+// notified of the end.
 func TestPacksRunInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
