@@ -57,6 +57,8 @@ func (s *API) endsJournal(r *http.Request, c Caller, done *runnerapi.Done) (bool
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
 		return true, s.State.EndJournal(r.Context(), c.Key(), c.Run, c.Holder())
+	case c.Run.Spec.PullRequest != nil: // its code is not that of the Stack
+		return false, nil
 	case attempt.Phase == v1alpha1.AttemptPlan && done.Settled != "":
 		return true, s.State.SettleJournal(r.Context(), c.Key(), done.Settled)
 	}

@@ -2,11 +2,14 @@ package runnerhandler
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/server/auth"
 )
 
 // The code of a pull request must change nothing that its Stack depends on, whatever gets hold of the credentials of
@@ -30,5 +33,21 @@ func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
 	close(pod.named)
 	if code := send("key of the runner", "POST", "/v1/steps"); code != http.StatusNoContent {
 		t.Errorf("a report: %d", code)
+	}
+}
+
+// The journal of a Stack has what an apply did and no state has. A plan of a pull request cannot end it: its code may
+// hide that a resource exists.
+func TestPullRequestEndsNoJournal(t *testing.T) {
+	c := Caller{Pod: auth.Pod{UID: "pod"}, Attempt: 1, Run: &v1alpha1.Run{
+		Spec: v1alpha1.RunSpec{PullRequest: &v1alpha1.RunPullRequest{}},
+		Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{
+			{Number: 1, Phase: v1alpha1.AttemptPlan, PodUID: "pod", StartedAt: metav1.NowMicro()},
+		}},
+	}}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/steps", nil)
+	ended, err := (&API{}).endsJournal(r, c, &runnerapi.Done{Settled: "1-1"})
+	if err != nil || ended {
+		t.Errorf("ended: %t, %v", ended, err)
 	}
 }
