@@ -259,6 +259,10 @@ type PullRequestStack struct {
 	// destroying the Stack would do.
 	// +optional
 	DeletedDirectory string `json:"deletedDirectory,omitempty"`
+	// New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
+	// Message has why there is none, the status of the pull request does not fail.
+	// +optional
+	New bool `json:"new,omitempty"`
 	// Retries is the number of comments that requested another plan of the same inputs.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
@@ -587,6 +591,8 @@ type StackPullRequests struct {
 }
 
 // RunPullRequest is the pull request that a Run plans.
+//
+// +kubebuilder:validation:XValidation:rule="!self.?newStack.orValue(false) || !has(self.destroyInputsDigest)",message="a Stack that does not exist has nothing to destroy"
 type RunPullRequest struct {
 	// Namespace of the PullRequest.
 	Namespace string `json:"namespace"`
@@ -601,4 +607,8 @@ type RunPullRequest struct {
 	// uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
 	// +optional
 	DestroyInputsDigest string `json:"destroyInputsDigest,omitempty"`
+	// NewStack is true if a StackSet would create the Stack after the merge, so that it does not exist. The Run then
+	// belongs to the PullRequest, and plans with an empty state. Default: false.
+	// +optional
+	NewStack bool `json:"newStack,omitempty"`
 }

@@ -77,6 +77,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Access: access, Provider: providers.Of,
 		Merger: &pullrequest.Gatherer{
 			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Units: units, Inputs: p.inputs, Access: access,
+			Writer: p.direct,
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
 	}

@@ -137,6 +137,9 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 	if stack.DeletedDirectory != "" {
 		parts = append(parts, "the pull request deletes "+Clean(stack.DeletedDirectory))
 	}
+	if stack.New {
+		parts = append(parts, "new")
+	}
 	if stack.Plan != nil {
 		parts = append(parts, runinfo.Summary(stack.Plan))
 	}

@@ -50,6 +50,9 @@ type AfterStack struct {
 func affectedStacks(s *v1alpha1.PullRequestStatus) *v1alpha1.PullRequestApply {
 	var keys []Key
 	for _, stack := range s.Stacks {
+		if stack.New { // its StackSet creates it at some time, or does not
+			continue
+		}
 		keys = append(keys, Key{stack.Namespace, stack.Name})
 	}
 	for _, skipped := range s.Skipped {

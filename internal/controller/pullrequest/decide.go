@@ -148,7 +148,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		next.Stacks, next.Skipped = nil, nil
 		for _, a := range w.Merge.Affected {
 			if len(next.Stacks) < int(*w.Settings.MaxStacks) {
-				next.Stacks = append(next.Stacks, v1alpha1.PullRequestStack{Namespace: a.Namespace, Name: a.Name, DeletedDirectory: a.DeletedDirectory})
+				next.Stacks = append(next.Stacks, v1alpha1.PullRequestStack{Namespace: a.Namespace, Name: a.Name, DeletedDirectory: a.DeletedDirectory, New: a.New})
 			} else if len(next.Skipped) < maxSkipped {
 				next.Skipped = append(next.Skipped, a.String())
 			}
@@ -208,14 +208,18 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.PullRequestStack {
 	planned := v1alpha1.PullRequestStack{
 		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, Backend: a.Backend,
-		DeletedDirectory: a.DeletedDirectory,
+		DeletedDirectory: a.DeletedDirectory, New: a.New,
 	}
 	if i := w.stack(a.Key); i >= 0 {
 		known := w.PullRequest.Status.Stacks[i]
-		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory {
+		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory && known.New == a.New {
 			return known
 		}
 		planned.Retries = known.Retries
+	}
+	if a.InputsDigest == "" && a.New {
+		planned.Message = runinfo.Clip(a.Problem, maxMessage)
+		return planned
 	}
 	if a.InputsDigest == "" {
 		planned.Phase, planned.Message = v1alpha1.PhaseFailed, runinfo.Clip(a.Problem, maxMessage)
@@ -305,8 +309,11 @@ func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
 // planned summarizes the plans.
 func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, string) {
 	var pending, failed int
+	all := len(s.Stacks)
 	for _, stack := range s.Stacks {
 		switch {
+		case isUnplanned(stack):
+			all--
 		case !stack.Phase.Finished():
 			pending++
 		case stack.Phase != v1alpha1.PhaseSucceeded:
@@ -318,21 +325,21 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 		effects = "; " + effects
 	}
 	switch {
-	case len(s.Stacks)+len(s.Skipped) == 0 && !fails:
+	case all+len(s.Skipped) == 0 && !fails:
 		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected" + effects
 	case pending > 0:
-		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, len(s.Stacks))
+		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, all)
 	case failed > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, len(s.Stacks))
+		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, all)
 	case fails:
 		set := s.StackSets[0]
 		return metav1.ConditionFalse, v1alpha1.ReasonStackSetFailed, runinfo.Clip(fmt.Sprintf("StackSet %s/%s after the merge: %s: %s",
 			set.Namespace, set.Name, set.Reason, set.Message), maxMessage)
-	case len(s.Skipped) == 0 && len(s.Stacks) == 1:
+	case len(s.Skipped) == 0 && all == 1:
 		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned" + effects
 	case len(s.Skipped) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d affected Stacks are not planned, because of "+
 			"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))
 	}
-	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", len(s.Stacks)) + effects
+	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", all) + effects
 }

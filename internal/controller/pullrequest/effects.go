@@ -36,11 +36,11 @@ type rendering struct {
 // effectOf compares what a StackSet generates at the base with what it generates at the merge, by the decision of its
 // controller. So the result has neither what users changed in the cluster, nor what a rollout has not reached yet. If the
 // set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its namespace, and its
-// own of others.
+// own of others. It also returns the writes that create Stacks.
 func effectOf(
 	set *v1alpha1.StackSet, base, merge rendering, stacks []v1alpha1.Stack,
-) (v1alpha1.PullRequestStackSet, error) {
-	effect := v1alpha1.PullRequestStackSet{
+) (effect v1alpha1.PullRequestStackSet, created []decision.Write, err error) {
+	effect = v1alpha1.PullRequestStackSet{
 		Namespace: set.Namespace, Name: set.Name, Prune: cmp.Or(set.Spec.Prune, v1alpha1.PruneKeep),
 	}
 	known := stacksAt(set, base, stacks)
@@ -56,13 +56,13 @@ func effectOf(
 		if known.problem == nil || known.problem.Reason != d.Reason || known.problem.Message != d.Message {
 			effect.Reason = d.Reason
 		}
-		return effect, nil
+		return effect, nil, nil
 	}
 	var all []v1alpha1.PullRequestStackSetStack
 	for _, w := range d.Writes {
 		one, err := known.effectOf(set, w)
 		if err != nil {
-			return effect, err
+			return effect, nil, err
 		}
 		switch one.Effect {
 		case v1alpha1.EffectGo:
@@ -71,6 +71,7 @@ func effectOf(
 			effect.Return++
 		case v1alpha1.EffectAppear:
 			effect.Appear++
+			created = append(created, w)
 		case v1alpha1.EffectChange:
 			if len(one.Fields) == 0 { // the same values, written in another form, or fields that users may change
 				continue
@@ -88,7 +89,7 @@ func effectOf(
 	if set.Spec.Mode == v1alpha1.StackSetPreview && len(all) > 0 {
 		effect.Message = "spec.mode is Preview: it writes nothing"
 	}
-	return effect, nil
+	return effect, created, nil
 }
 
 // valid returns text as a status can have it: Git has names of directories that are not UTF-8.

@@ -161,7 +161,7 @@ func TestEffect(t *testing.T) {
 				tt.change(set)
 			}
 			before := set.DeepCopy()
-			effect, err := effectOf(set, renderingOf(t, set, tt.base...), renderingOf(t, set, tt.merge...), tt.stacks)
+			effect, _, err := effectOf(set, renderingOf(t, set, tt.base...), renderingOf(t, set, tt.merge...), tt.stacks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestEffectIsBounded(t *testing.T) {
 	for i := range 300 {
 		merge = append(merge, fmt.Sprintf("envs/dev/a%d", i))
 	}
-	effect, err := effectOf(set, renderingOf(t, set, "envs/dev/stays", "envs/dev/z"), renderingOf(t, set, merge...), nil)
+	effect, _, err := effectOf(set, renderingOf(t, set, "envs/dev/stays", "envs/dev/z"), renderingOf(t, set, merge...), nil)
 	if err != nil || len(effect.Stacks) != maxSetStacks || effect.Stacks[0].Name != "dev-z" || effect.Appear != 300 {
 		t.Errorf("%d in the list, which begins with %v; %d appear: %v", len(effect.Stacks), effect.Stacks[:1], effect.Appear, err)
 	}

@@ -34,6 +34,8 @@ type Gatherer struct {
 	Inputs *inputs.Store
 	// Access decides what users may do.
 	Access Access
+	// Writer writes to the API server. All that this writes with it is a dry run.
+	Writer client.Client
 
 	// merges has the last merge of each PullRequest.
 	merges cache[types.UID, merged]
@@ -172,6 +174,13 @@ func (g *Gatherer) gatherAffected(
 		}
 		affected, w.Merge.Affected = append(affected, stack), append(w.Merge.Affected, one)
 	}
+	created, err := g.plannable(ctx, w, repo)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range created {
+		w.Merge.Affected = append(w.Merge.Affected, Affected{Key: s.key(), New: true})
+	}
 	if w.Restricted, err = restricted(ctx, g.Access, w, provider, w.Merge.Affected); err != nil {
 		return false, err
 	}
@@ -197,7 +206,12 @@ func (g *Gatherer) gatherAffected(
 		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
 			continue
 		}
-		if one.Problem == "" {
+		switch {
+		case one.New:
+			if err := g.gatherNewInputs(ctx, repo, created[i-len(affected)], proposal, one); err != nil {
+				return false, err
+			}
+		case one.Problem == "":
 			if err := g.gatherInputs(ctx, repo, affected[i], proposal, one); err != nil {
 				return false, err
 			}
@@ -296,6 +310,13 @@ func (g *Gatherer) gatherInputs(
 	if into.DeletedDirectory != "" {
 		return g.gatherDestroy(ctx, repo, stack, state.InputsDigest, into)
 	}
+	return g.storeInputs(ctx, repo, stack, proposal, into)
+}
+
+// storeInputs stores the inputs of a plan of the merge.
+func (g *Gatherer) storeInputs(
+	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, proposal *code.Proposal, into *Affected,
+) error {
 	w, err := g.Stacks.InputsOf(ctx, Proposed(repo, stack), proposal)
 	if err != nil {
 		return err

@@ -269,7 +269,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
-			DeletedDirectory: one.DeletedDirectory,
+			DeletedDirectory: one.DeletedDirectory, New: one.New,
 		}
 		if one.Run != "" && web != "" {
 			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run

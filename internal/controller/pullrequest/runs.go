@@ -79,16 +79,19 @@ func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest
 }
 
 // create creates the Run that plans a Stack, unless it exists. It cannot belong to the PullRequest, which may be in another
-// namespace, so it belongs to the Stack. It returns the UID, empty if there is no Run.
+// namespace, so it belongs to the Stack, unless that does not exist. It returns the UID, empty if there is no Run.
 func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v1alpha1.PullRequestStack, a Affected) (types.UID, error) {
 	isController := true
+	owner := metav1.OwnerReference{Kind: "Stack", Name: s.Name, UID: types.UID(a.UID)}
+	if a.New {
+		owner = metav1.OwnerReference{Kind: "PullRequest", Name: pull.Name, UID: pull.UID}
+	}
+	owner.APIVersion, owner.Controller = v1alpha1.GroupVersion.String(), &isController
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: s.Run,
-			Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(s.Name), LabelPullRequest: string(pull.UID)},
-			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "Stack", Name: s.Name, UID: types.UID(a.UID), Controller: &isController,
-			}},
+			Labels:          map[string]string{runinfo.LabelStack: runinfo.LabelValue(s.Name), LabelPullRequest: string(pull.UID)},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: s.Name}, Operation: v1alpha1.OperationPlan, InputsDigest: s.InputsDigest,
@@ -99,6 +102,7 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v
 			Revision: runinfo.Clip(a.Revision, 300), Source: a.Source,
 			PullRequest: &v1alpha1.RunPullRequest{
 				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, PlanNumber: s.PlanNumber, DestroyInputsDigest: a.DestroyInputsDigest,
+				NewStack: a.New,
 			},
 		},
 	}

@@ -50,10 +50,13 @@ type Merge struct {
 	Empty bool
 	// Unread: no Stack and no StackSet reads the base.
 	Unread bool
-	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name.
+	// Affected are the Stacks whose code differs between the base and the merge result, by namespace and name, and then
+	// those that StackSets would create.
 	Affected []Affected
 	// StackSets are those whose lists of Stacks differ between the base and the merge result, or have an error.
 	StackSets []v1alpha1.PullRequestStackSet
+	// created are the Stacks that StackSets would create.
+	created []newStack
 }
 
 // Affected is a Stack that a pull request affects.
@@ -76,6 +79,8 @@ type Affected struct {
 	// last apply.
 	DeletedDirectory    string
 	DestroyInputsDigest string
+	// New: the Stack does not exist. A StackSet would create it after the merge.
+	New bool
 }
 
 // runName returns the name of the Run of a plan. It differs from the names of the Stack's own Runs, which end with a number.

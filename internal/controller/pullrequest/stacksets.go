@@ -114,9 +114,12 @@ func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stack
 		if others := found.elsewhere[set.UID]; len(others) > 0 {
 			stacks = slices.Concat(stacks, others)
 		}
-		effect, err := effectOf(set, before, after, stacks)
+		effect, created, err := effectOf(set, before, after, stacks)
 		if err != nil {
 			return err
+		}
+		for _, one := range created {
+			into.created = append(into.created, newStack{set, one})
 		}
 		if !isEmpty(effect) {
 			into.StackSets = append(into.StackSets, effect)

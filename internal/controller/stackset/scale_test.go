@@ -76,7 +76,7 @@ func (f *fleet) pass(tb testing.TB, source string) decision.Decision {
 func (f *fleet) create(tb testing.TB, d decision.Decision) {
 	tb.Helper()
 	for _, one := range d.Writes {
-		body, err := bodyOf(f.set, one)
+		body, err := BodyOf(f.set, one)
 		if err != nil {
 			tb.Fatal(err)
 		}

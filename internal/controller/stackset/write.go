@@ -83,7 +83,7 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 				if result.generation > 0 {
 					k.written[one.Stack.UID] = result.generation
 				}
-			case isRejection(err):
+			case IsRejection(err):
 				k.rejected[one.Name] = rejected{identity(one), err.Error(), w.Now}
 			case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
 				out.again = true
@@ -137,8 +137,8 @@ func (k *known) rejections(due []decision.Write) (all []decision.Rejection) {
 	return all
 }
 
-// isRejection reports an error that stays the same until a user changes something.
-func isRejection(err error) bool { return run.IsRejection(err) || apierrors.IsBadRequest(err) }
+// IsRejection reports an error that stays the same until a user changes something.
+func IsRejection(err error) bool { return run.IsRejection(err) || apierrors.IsBadRequest(err) }
 
 // confirmed decides the suspensions and deletions again, from what the API server has: a cache that is late must not
 // delete, nor suspend more than spec.maxDeletions because it does not have new Stacks yet.
@@ -232,7 +232,7 @@ const noVersion = "1"
 
 // create creates a Stack. One that a user created meanwhile stays as it is.
 func (r *Reconciler) create(ctx context.Context, set *v1alpha1.StackSet, one decision.Write) error {
-	body, err := bodyOf(set, one)
+	body, err := BodyOf(set, one)
 	if err != nil {
 		return err
 	}
@@ -240,8 +240,8 @@ func (r *Reconciler) create(ctx context.Context, set *v1alpha1.StackSet, one dec
 	return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(body), client.FieldOwner(FieldManager))
 }
 
-// bodyOf is what the template has for a Stack.
-func bodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructured, error) {
+// BodyOf is what the template has for a Stack.
+func BodyOf(set *v1alpha1.StackSet, one decision.Write) (*unstructured.Unstructured, error) {
 	object, err := render.Object(one.Rendered.JSON)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (r *Reconciler) change(
 	if err != nil {
 		return result{}, err
 	}
-	body, err := bodyOf(set, one)
+	body, err := BodyOf(set, one)
 	if err != nil {
 		return result{}, err
 	}

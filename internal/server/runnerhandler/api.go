@@ -121,7 +121,7 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 	handle("POST /v1/policy/{digest}", httpapi.LongTimeout, current, s.checkPolicy)
 	handle("GET /v1/interrupt", maxWait+httpapi.ShortTimeout, currentOrBuild, s.interrupt)
 	handle("PUT /v1/inputs", httpapi.ShortTimeout, owns(current), s.keepInputs)
-	handle("GET /v1/inputs", httpapi.ShortTimeout, current, s.keptInputs)
+	handle("GET /v1/inputs", httpapi.ShortTimeout, hasStack(current), s.keptInputs)
 	handle("GET /v1/outputs/{stack}/{output}", httpapi.LongTimeout, current, s.stackOutput)
 	handle("POST /v1/outputs", httpapi.ShortTimeout, owns(current), s.writeOutputs)
 	if s.Engines != nil {

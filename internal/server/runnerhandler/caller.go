@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -117,6 +118,17 @@ func owns(meets requirement) requirement {
 	return func(c Caller) error {
 		if c.Run != nil && c.Run.Spec.PullRequest != nil {
 			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a pull request, and writes nothing about Stack %s", c.RunName, c.Stack)
+		}
+		return meets(c)
+	}
+}
+
+// hasStack requires an attempt whose Stack exists. One that plans a Stack which a pull request adds must get nothing of an
+// object that has its name: an earlier Stack may have left it, or a later one may have created it.
+func hasStack(meets requirement) requirement {
+	return func(c Caller) error {
+		if runinfo.PlansNewStack(c.Run) {
+			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a Stack that does not exist, and reads nothing of Stack %s", c.RunName, c.Stack)
 		}
 		return meets(c)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state/decision"
@@ -32,6 +33,10 @@ func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) er
 // journal serves what applies have done of which it is not known that the state has it. What the state has now is noted
 // first: it is what the plan is based on, and what follows may take it out.
 func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
+	if runinfo.PlansNewStack(c.Run) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	if err := s.State.RecordHeld(r.Context(), c.Key()); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -105,6 +106,9 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 // becomes the current version. When that fails permanently, the attempt fails, so that its Run has the reason: a runner
 // that gets no order could not.
 func (s *API) prepareState(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
+	if runinfo.PlansNewStack(c.Run) {
+		return order, nil
+	}
 	key := types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack}
 	var err error
 	if order.Kind == runnerapi.OrderPlan && order.Backend == nil { // another server may write what that backend has

@@ -36,6 +36,29 @@ func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
 	}
 }
 
+// A plan of a Stack that does not exist begins with an empty state, whatever State has its name, and gets nothing else of
+// that name. The server of the test has no State that it could read.
+func TestPlanOfANewStackReadsNoState(t *testing.T) {
+	for route, want := range map[string]int{"/v1/state": http.StatusNotFound, "/v1/journal": http.StatusNoContent, "/v1/inputs": http.StatusForbidden} {
+		pod, send := newBoundPods(t)
+		pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull", NewStack: true, DestroyInputsDigest: "sha256:x"}
+		close(pod.named)
+		if code := send("key of the runner", "GET", route); code != want {
+			t.Errorf("GET %s: %d, want %d", route, code, want)
+		}
+	}
+}
+
+// An order to plan a Stack that does not exist changes no State of its name, as that of other plans may, which restores a
+// lost version. Without the rule the test ends with a panic: its server has no State.
+func TestPlanOfANewStackPreparesNoState(t *testing.T) {
+	c := Caller{Run: &v1alpha1.Run{Spec: v1alpha1.RunSpec{PullRequest: &v1alpha1.RunPullRequest{NewStack: true}}}}
+	order, err := (&API{}).prepareState(t.Context(), c, runnerapi.Order{Kind: runnerapi.OrderPlan, Stack: "net"})
+	if err != nil || order.Kind != runnerapi.OrderPlan {
+		t.Errorf("%+v, %v", order, err)
+	}
+}
+
 // The journal of a Stack has what an apply did and no state has. A plan of a pull request cannot end it: its code may
 // hide that a resource exists.
 func TestPullRequestEndsNoJournal(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/shorten"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
@@ -17,6 +18,10 @@ import (
 
 // readState serves the current version, in the engines' http protocol: 404 before the first.
 func (s *API) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	if runinfo.PlansNewStack(c.Run) { // whatever State has its name
+		w.WriteHeader(http.StatusNotFound)
+		return nil
+	}
 	free, err := s.memory.AcquireState(r.Context(), c.Key())
 	if err != nil {
 		return err

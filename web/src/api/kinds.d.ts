@@ -516,6 +516,11 @@ export interface components {
                     /** @description Namespace of the Stack. */
                     namespace: string;
                     /**
+                     * @description New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
+                     *     Message has why there is none, the status of the pull request does not fail.
+                     */
+                    new?: boolean;
+                    /**
                      * @description Phase of the Run.
                      * @enum {string}
                      */
@@ -1281,6 +1286,11 @@ export interface components {
                     name: string;
                     /** @description Namespace of the PullRequest. */
                     namespace: string;
+                    /**
+                     * @description NewStack is true if a StackSet would create the Stack after the merge, so that it does not exist. The Run then
+                     *     belongs to the PullRequest, and plans with an empty state. Default: false.
+                     */
+                    newStack?: boolean;
                     /**
                      * Format: int64
                      * @description PlanNumber is the number of the plan among those of the PullRequest.

@@ -250,6 +250,14 @@ const columns: ColumnDef<Affected>[] = [
 
 function StackLink({ stack }: { stack: Affected }) {
   const { namespace, name } = stack
+  if (stack.new) {
+    return (
+      <span className="flex flex-wrap items-center gap-x-2 font-medium">
+        <Named of={stack} />
+        <Badge>New</Badge>
+      </span>
+    )
+  }
   return (
     <Link to="/stacks/$namespace/$name" params={{ namespace, name }} className="link font-medium">
       <Named of={stack} />
@@ -280,7 +288,7 @@ function Plan({ stack }: { stack: Affected }) {
 
 /** What there is to know about the plan of a Stack: why it failed, what policies found, and that it destroys the Stack. */
 function Notes({ stack }: { stack: Affected }) {
-  const { message, deletedDirectory, plan } = stack
+  const { message, deletedDirectory, plan, new: isNew } = stack
   const policy = plan?.policy
   return (
     <span className="flex min-w-0 flex-col text-sm break-words whitespace-normal">
@@ -290,6 +298,7 @@ function Notes({ stack }: { stack: Affected }) {
           the plan shows what destroying the Stack would do.
         </span>
       )}
+      {isNew && plan && <span>A StackSet would create it after the merge. The plan begins with an empty state.</span>}
       {plan?.unverified && <span className="text-warn">As its pod reported it: {safe(plan.unverified)}</span>}
       {policy && policy.denied > 0 && <span className="text-bad">{policy.denied} denied by policies</span>}
       {policy && (policy.approvalRequired ?? 0) + policy.warned > 0 && (

@@ -616,6 +616,7 @@ describe('pull requests', () => {
             { namespace: 'shop', name: 'net', run: 'net-pr7', phase: 'Succeeded', plan },
             { namespace: 'blog', name: 'web', run: 'web-pr7', phase: 'Failed', message: 'no such file' },
             { namespace: 'shop', name: 'old', run: 'old-pr7', phase: 'Planning', deletedDirectory: 'envs/old' },
+            { namespace: 'shop', name: 'db', run: 'db-pr7', phase: 'Succeeded', plan, new: true },
           ],
           skipped: ['shop/extra'],
           commands: {
@@ -643,6 +644,10 @@ describe('pull requests', () => {
     expect(row(/shop\/net/)).toHaveTextContent('3 to destroy')
     expect(row(/blog\/web/)).toHaveTextContent('no such file')
     expect(row(/shop\/old/)).toHaveTextContent('deletes the directory envs/old')
+    expect(row(/shop\/db/)).toHaveTextContent('New')
+    expect(row(/shop\/db/)).toHaveTextContent('begins with an empty state')
+    expect(within(table).queryByRole('link', { name: 'shop/db' })).not.toBeInTheDocument()
+    expect(within(table).getByRole('link', { name: 'Plan of shop/db' })).toHaveAttribute('href', '/runs/shop/db-pr7')
     expect(screen.getByText('shop/extra')).toBeInTheDocument()
     expect(screen.getByText(/All affected Stacks are planned again/)).toBeInTheDocument()
     expect(screen.getByText('by alice')).toBeInTheDocument()

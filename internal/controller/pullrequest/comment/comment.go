@@ -70,6 +70,9 @@ type Stack struct {
 	Backend string
 	// DeletedDirectory is the path of the Stack if the pull request deletes it. The plan is then what a destroy would do.
 	DeletedDirectory string
+	// New: a StackSet would create the Stack after the merge, and the plan is with an empty state. Without a plan, Failure
+	// is why there is none, which fails nothing.
+	New bool `json:",omitempty"`
 }
 
 func (s Stack) key() string { return s.Namespace + "/" + s.Name }
@@ -84,8 +87,14 @@ const (
 	Failure State = "failure"
 )
 
+// isUnplanned reports that a Stack which does not exist cannot be planned.
+func (s Stack) isUnplanned() bool { return s.New && s.Phase == "" && s.Failure != "" }
+
 // result returns the state of a Stack's plan, and why it is not a success.
 func (s Stack) result() (state State, why string) {
+	if s.isUnplanned() {
+		return Success, ""
+	}
 	switch s.Phase {
 	case v1alpha1.PhaseCanceled, v1alpha1.PhaseSuperseded:
 		return Failure, "not planned: the Run was " + strings.ToLower(string(s.Phase))
@@ -105,6 +114,9 @@ func (s Stack) result() (state State, why string) {
 
 // changes summarizes the plan as the rest of Cairn does; empty without one.
 func (s Stack) changes() string {
+	if s.isUnplanned() {
+		return "new, not planned"
+	}
 	if s.Plan == nil {
 		return ""
 	}
@@ -113,6 +125,9 @@ func (s Stack) changes() string {
 	text := runinfo.Summary(&p)
 	if s.DeletedDirectory != "" {
 		text += " (directory deleted)"
+	}
+	if s.New {
+		text += " (new)"
 	}
 	return text
 }
@@ -158,7 +173,12 @@ func (pr PullRequest) aggregate() (State, string) {
 func (pr PullRequest) planned() (State, string) {
 	var pending, failed int
 	var sum v1alpha1.Plan
+	n := len(pr.Stacks)
 	for _, s := range pr.Stacks {
+		if s.isUnplanned() {
+			n--
+			continue
+		}
 		switch state, _ := s.result(); state {
 		case Pending:
 			pending++
@@ -168,7 +188,7 @@ func (pr PullRequest) planned() (State, string) {
 			runinfo.Add(&sum, s.Plan)
 		}
 	}
-	all := count(len(pr.Stacks), "Stack", "Stacks")
+	all := count(n, "Stack", "Stacks")
 	failing := 0
 	for _, s := range pr.StackSets {
 		if s.Reason != "" {
@@ -181,7 +201,7 @@ func (pr PullRequest) planned() (State, string) {
 	}
 	switch {
 	case pending > 0:
-		text := fmt.Sprintf("%d of %s planned", len(pr.Stacks)-pending-failed, all)
+		text := fmt.Sprintf("%d of %s planned", n-pending-failed, all)
 		if failed > 0 {
 			text += fmt.Sprintf(", %d failed", failed)
 		}
@@ -194,7 +214,7 @@ func (pr PullRequest) planned() (State, string) {
 		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
 	case pr.Unread:
 		return Success, "Nothing is planned: no Stack reads the base."
-	case len(pr.Stacks) == 0:
+	case n == 0:
 		return Success, "No Stack is affected." + effects
 	}
 	return Success, all + " planned: " + runinfo.Summary(&sum) + "." + effects

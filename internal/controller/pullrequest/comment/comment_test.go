@@ -352,3 +352,24 @@ func TestLimitsAreOfCharacters(t *testing.T) {
 		}
 	}
 }
+
+// A Stack that a StackSet would create is marked. One that cannot be planned has the reason, and fails nothing.
+func TestNewStacksAreMarked(t *testing.T) {
+	planned := stack("db", func(s *Stack) { s.New, s.Plan = true, &v1alpha1.Plan{Changes: true, Add: 3} })
+	unplanned := stack("dns", func(s *Stack) { s.New, s.Plan, s.Phase, s.Failure = true, nil, "", "output id of Stack net is missing" })
+	pr := of(planned, unplanned)
+	if state, text := pr.aggregate(); state != Success || text != "1 Stack planned: 3 to add." {
+		t.Errorf("%s: %q", state, text)
+	}
+	text := Render(pr, GitHub)
+	for _, part := range []string{"3 to add (new)", "| Not planned | new, not planned |", "begins with an empty state", "output id of Stack net is missing"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it lacks %q:\n%s", part, text)
+		}
+	}
+	for _, s := range Statuses(pr, "cairn", 20, nil) {
+		if s.State != Success {
+			t.Errorf("%+v", s)
+		}
+	}
+}

@@ -182,7 +182,7 @@ var instructions = map[v1alpha1.PullRequestPhase]string{
 func (d *document) addStack(pr PullRequest, s Stack) {
 	state, why := s.result()
 	phase := cmp.Or(string(s.Phase), "Queued")
-	if pr.Phase != v1alpha1.PullRequestPlanned && s.Phase == "" {
+	if (pr.Phase != v1alpha1.PullRequestPlanned || s.isUnplanned()) && s.Phase == "" {
 		phase = "Not planned"
 	}
 	d.rows = append(d.rows, fmt.Sprintf("| %s | %s | %s | %s |\n",
@@ -201,6 +201,9 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 	if s.DeletedDirectory != "" {
 		note("The pull request deletes the directory %s. This is what destroying the Stack would do.",
 			plan.Escape(s.DeletedDirectory))
+	}
+	if s.New && s.Plan != nil {
+		note("A StackSet would create this Stack after the merge. The plan begins with an empty state.")
 	}
 	if s.Plan != nil && s.Plan.Partial != "" {
 		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))

@@ -124,8 +124,12 @@ func lacks(view []v1alpha1.StackPolicy, known []v1alpha1.AppliedStackPolicy) boo
 	})
 }
 
-// StackIn is the Run's Stack in one view of them.
+// StackIn is the Run's Stack in one view of them. Of a Run that plans a Stack which does not exist, it reads none, also if
+// one was created meanwhile.
 func StackIn(ctx context.Context, c client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
+	if runinfo.PlansNewStack(run) {
+		return runinfo.NewStack(run), nil
+	}
 	stack := &v1alpha1.Stack{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}, stack)
 	if client.IgnoreNotFound(err) != nil {
