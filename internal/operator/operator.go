@@ -26,6 +26,7 @@ import (
 	"cairn.dev/cairn/internal/controller/run/index"
 	"cairn.dev/cairn/internal/controller/run/podspec"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/controller/stackset"
 	"cairn.dev/cairn/internal/engine/policy"
 	"cairn.dev/cairn/internal/server/auth"
 )
@@ -238,6 +239,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) erro
 			{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
 			{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},
 			{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
+			{&v1alpha1.Stack{}, stackset.OwnerIndex, stackset.IndexOwner},
 			{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 			{&v1alpha1.PullRequest{}, repository.PullRequestIndex, repository.IndexPullRequest},
 			{&v1alpha1.PullRequest{}, pullrequest.AppliesIndex, pullrequest.IndexApplies},

@@ -288,7 +288,11 @@ func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	read := func(stacks map[string]*v1alpha1.Stack) error {
 		list := list.(*v1alpha1.StackList)
 		for _, name := range slices.Sorted(maps.Keys(stacks)) {
-			if s := stacks[name]; o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(s.Labels)) {
+			s := stacks[name]
+			if o.FieldSelector != nil && !slices.Contains(IndexOwner(s), o.FieldSelector.Requirements()[0].Value) {
+				continue
+			}
+			if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(s.Labels)) {
 				list.Items = append(list.Items, *s)
 			}
 		}

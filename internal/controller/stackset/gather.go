@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,23 +128,22 @@ func (k *known) isBehind(stacks []v1alpha1.Stack) bool {
 	return len(k.written) > 0
 }
 
-// relevant are the Stacks of a set, and those with a name that it generates or moves. It changes the list.
-func (k *known) relevant(set *v1alpha1.StackSet, all []v1alpha1.Stack) []v1alpha1.Stack {
-	kept := 0
-	for i := range all {
-		s := &all[i]
-		if !set.Owns(s) && !k.names[decision.Key(set, s.Namespace, s.Name)] {
-			continue
-		}
-		if kept != i { // a Stack is large
-			all[kept] = *s
-		}
-		kept++
+// others are the keys of the Stacks that a set generates or moves, beside its own.
+func (k *known) others(set *v1alpha1.StackSet, own []v1alpha1.Stack) (keys []types.NamespacedName) {
+	if len(k.same) > len(own) {
+		k.forgetOthers(own)
 	}
-	if len(k.same) > kept {
-		k.forgetOthers(all[:kept])
+	has := make(map[string]bool, len(own))
+	for i := range own {
+		has[decision.Key(set, own[i].Namespace, own[i].Name)] = true
 	}
-	return all[:kept]
+	for name := range k.names {
+		if !has[name] {
+			keys = append(keys, decision.Locate(set, name))
+		}
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return keys
 }
 
 // forgetOthers forgets the comparisons of Stacks that are gone.

@@ -10,8 +10,8 @@ import (
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 )
 
-// gatherStacks reads the Stacks of a set, and what allows it to write in other namespaces. Stacks in a namespace that
-// spec.namespaces does not have any more are found by their labels.
+// gatherStacks reads the Stacks of a set, also those in a namespace that spec.namespaces does not have any more, those of
+// others with a name that it generates, and what allows it to write in other namespaces. Its cost grows with the set.
 func (r *Reconciler) gatherStacks(ctx context.Context, w *decision.Snapshot, k *known) (err error) {
 	for _, namespace := range w.Set.Spec.Namespaces {
 		if r.Watches != nil && !r.Watches(namespace) {
@@ -22,29 +22,26 @@ func (r *Reconciler) gatherStacks(ctx context.Context, w *decision.Snapshot, k *
 	if w.Grants, err = r.grants(ctx, r.Client, namespaces[1:]); err != nil {
 		return err
 	}
-	var all []v1alpha1.Stack
-	for _, namespace := range namespaces {
-		var list v1alpha1.StackList
-		if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-			return err
-		}
-		if all == nil {
-			all = list.Items // not copied: a Stack is large
-			continue
-		}
-		all = append(all, list.Items...)
-	}
-	var elsewhere v1alpha1.StackList
-	of := client.MatchingLabels{v1alpha1.StackSetNamespaceLabel: w.Set.Namespace, v1alpha1.StackSetLabel: w.Set.Name}
-	if err := r.Client.List(ctx, &elsewhere, of, client.UnsafeDisableDeepCopy); err != nil {
+	var own v1alpha1.StackList
+	of := client.MatchingFields{OwnerIndex: client.ObjectKeyFromObject(w.Set).String()}
+	if err := r.Client.List(ctx, &own, of, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	for _, s := range elsewhere.Items {
-		if !slices.Contains(namespaces, s.Namespace) {
-			all = append(all, s)
+	all := own.Items
+	for _, key := range k.others(w.Set, all) {
+		if !slices.Contains(namespaces, key.Namespace) {
+			continue
+		}
+		s := &v1alpha1.Stack{}
+		err := r.Client.Get(ctx, key, s, client.UnsafeDisableDeepCopy)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil {
+			all = append(all, *s)
 		}
 	}
-	w.Stacks = k.relevant(w.Set, all)
+	w.Stacks = all
 	return nil
 }
 
@@ -83,4 +80,15 @@ func (r *Reconciler) stillGranted(ctx context.Context, w *decision.Snapshot, due
 	return slices.DeleteFunc(due, func(one decision.Write) bool {
 		return !decision.Permits(w.Set, w.Grants, decision.Locate(w.Set, one.Name))
 	}), nil
+}
+
+// OwnerIndex is the field by which the cache finds the Stacks of a StackSet in all namespaces.
+const OwnerIndex = "stackset"
+
+// IndexOwner returns the value of OwnerIndex: the StackSet of a Stack as namespace/name.
+func IndexOwner(o client.Object) []string {
+	if set, ok := o.(*v1alpha1.Stack).StackSetKey(); ok {
+		return []string{set.String()}
+	}
+	return nil
 }

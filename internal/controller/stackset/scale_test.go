@@ -68,7 +68,8 @@ func (f *fleet) pass(tb testing.TB, source string) decision.Decision {
 	if w.Rendered = f.known.rendered; f.known.problem != nil {
 		tb.Fatal(f.known.problem.Message)
 	}
-	w.Stacks = f.known.relevant(f.set, slices.Clone(f.stacks)) // as the cache lists them
+	w.Stacks = slices.Clone(f.stacks) // as the cache lists them
+	f.known.others(f.set, w.Stacks)
 	return decision.Decide(w)
 }
 
