@@ -256,17 +256,53 @@ type PullRequestStack struct {
 	// +optional
 	Backend string `json:"backend,omitempty"`
 	// DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
-	// destroying the Stack would do.
+	// destroying the Stack would do. The merge does not destroy it.
 	// +optional
 	DeletedDirectory string `json:"deletedDirectory,omitempty"`
 	// New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
 	// Message has why there is none, the status of the pull request does not fail.
 	// +optional
 	New bool `json:"new,omitempty"`
+	// OnMerge is what the Stack does when the pull request is merged. Unset while it is not known.
+	// +optional
+	OnMerge *StackOnMerge `json:"onMerge,omitempty"`
 	// Retries is the number of comments that requested another plan of the same inputs.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
 }
+
+// StackOnMerge is what a Stack does when a pull request is merged, by the spec of the Stack and the plan of the pull
+// request. The Run after the merge decides by its own plan.
+type StackOnMerge struct {
+	// Action is what follows the merge.
+	Action StackMergeAction `json:"action"`
+	// Rules are those that require an approval. Empty unless the action is AwaitApproval.
+	// +listType=atomic
+	// +optional
+	Rules []ApprovalRule `json:"rules,omitempty"`
+	// Message explains the action, at most 500 bytes. Example: spec.requireApprovalFor of the Stack lists Delete.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// StackMergeAction is what a Stack does when a pull request is merged.
+//
+// +kubebuilder:validation:Enum=Apply;AwaitApproval;Nothing;Stop;Move
+type StackMergeAction string
+
+// What a Stack does when a pull request is merged.
+const (
+	// StackMergeApply: the plan is applied without an approval.
+	StackMergeApply StackMergeAction = "Apply"
+	// StackMergeAwaitApproval: the plan waits for an approval.
+	StackMergeAwaitApproval StackMergeAction = "AwaitApproval"
+	// StackMergeNothing: the plan has no changes.
+	StackMergeNothing StackMergeAction = "Nothing"
+	// StackMergeStop: nothing is applied and nothing is destroyed, for example since the directory of the Stack is gone.
+	StackMergeStop StackMergeAction = "Stop"
+	// StackMergeMove: its StackSet lets the Stack read another directory, which is planned after the merge.
+	StackMergeMove StackMergeAction = "Move"
+)
 
 // PullRequestStackSet is a StackSet whose list of Stacks a pull request changes.
 type PullRequestStackSet struct {

@@ -146,6 +146,13 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 	if stack.Message != "" {
 		parts = append(parts, Clean(stack.Message))
 	}
+	if next := stack.OnMerge; next != nil {
+		text := "when merged: " + string(next.Action)
+		if next.Message != "" {
+			text += " (" + Clean(next.Message) + ")"
+		}
+		parts = append(parts, text)
+	}
 	return strings.Join(parts, "; ")
 }
 

@@ -153,6 +153,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 				next.Skipped = append(next.Skipped, a.String())
 			}
 		}
+		w.setOnMerge(next.Stacks)
 	case v1alpha1.PullRequestMerging: // the plans of the merge before stay until the affected Stacks are known
 		next.Stacks = w.observed(w.PullRequest.Status.Stacks)
 	case v1alpha1.PullRequestEnded: // the plans stay readable, and those in progress end
@@ -202,6 +203,7 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 		}
 	}
 	next.Stacks = w.observed(next.Stacks)
+	w.setOnMerge(next.Stacks)
 }
 
 // planOf returns the entry of a Stack: the one that it has while its inputs are the same, else one with another Run.
@@ -308,9 +310,12 @@ func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
 
 // planned summarizes the plans.
 func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, string) {
-	var pending, failed int
+	var pending, failed, stopping int
 	all := len(s.Stacks)
 	for _, stack := range s.Stacks {
+		if stack.DeletedDirectory != "" && stack.OnMerge != nil && stack.OnMerge.Action == v1alpha1.StackMergeStop {
+			stopping++
+		}
 		switch {
 		case isUnplanned(stack):
 			all--
@@ -323,6 +328,9 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 	fails, effects := len(s.StackSets) > 0 && s.StackSets[0].Reason != "", runinfo.Effects(s.StackSets...)
 	if effects != "" {
 		effects = "; " + effects
+	}
+	if stopping > 0 {
+		effects = fmt.Sprintf("; %d of them stop, since their directories are deleted: the merge destroys nothing", stopping) + effects
 	}
 	switch {
 	case all+len(s.Skipped) == 0 && !fails:

@@ -165,7 +165,7 @@ func (g *Gatherer) gatherAffected(
 		if !affects {
 			continue
 		}
-		one := Affected{Key: Key{stack.Namespace, stack.Name}, UID: string(stack.UID)}
+		one := Affected{Key: Key{stack.Namespace, stack.Name}, UID: string(stack.UID), Rules: rulesOf(stack)}
 		if problem != nil { // not remembered: it ends without a change of the Stack
 			one.Problem, one.Waits = problem.Message, true
 		}

@@ -277,6 +277,9 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		if one.Phase != v1alpha1.PhaseSucceeded {
 			stack.Failure = one.Message
 		}
+		if !s.Phase.Ended() {
+			stack.OnMerge = one.OnMerge
+		}
 		report.Stacks = append(report.Stacks, stack)
 	}
 	report.After = w.afterOf(s, web)

@@ -81,6 +81,8 @@ type Affected struct {
 	DestroyInputsDigest string
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool
+	// Rules is a Stack with only what decides what it does when the pull request is merged.
+	Rules *v1alpha1.Stack
 }
 
 // runName returns the name of the Run of a plan. It differs from the names of the Stack's own Runs, which end with a number.

@@ -504,7 +504,7 @@ export interface components {
                     backend?: string;
                     /**
                      * @description DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
-                     *     destroying the Stack would do.
+                     *     destroying the Stack would do. The merge does not destroy it.
                      */
                     deletedDirectory?: string;
                     /** @description InputsDigest is the digest of everything that decides the plan. Unset if the plan cannot start. */
@@ -515,6 +515,18 @@ export interface components {
                     name: string;
                     /** @description Namespace of the Stack. */
                     namespace: string;
+                    /** @description OnMerge is what the Stack does when the pull request is merged. Unset while it is not known. */
+                    onMerge?: {
+                        /**
+                         * @description Action is what follows the merge.
+                         * @enum {string}
+                         */
+                        action: "Apply" | "AwaitApproval" | "Nothing" | "Stop" | "Move";
+                        /** @description Message explains the action, at most 500 bytes. Example: spec.requireApprovalFor of the Stack lists Delete. */
+                        message?: string;
+                        /** @description Rules are those that require an approval. Empty unless the action is AwaitApproval. */
+                        rules?: string[];
+                    };
                     /**
                      * @description New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
                      *     Message has why there is none, the status of the pull request does not fail.

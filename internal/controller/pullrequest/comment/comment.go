@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -73,6 +74,8 @@ type Stack struct {
 	// New: a StackSet would create the Stack after the merge, and the plan is with an empty state. Without a plan, Failure
 	// is why there is none, which fails nothing.
 	New bool `json:",omitempty"`
+	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any more.
+	OnMerge *v1alpha1.StackOnMerge `json:",omitempty"`
 }
 
 func (s Stack) key() string { return s.Namespace + "/" + s.Name }
@@ -124,10 +127,31 @@ func (s Stack) changes() string {
 	p.Policy = nil
 	text := runinfo.Summary(&p)
 	if s.DeletedDirectory != "" {
-		text += " (directory deleted)"
+		text = "if it is deleted: " + text + " (directory deleted)"
 	}
 	if s.New {
 		text += " (new)"
+	}
+	return text
+}
+
+// stops reports whether the directory of the Stack is deleted and no StackSet lets it read another one.
+func (s Stack) stops() bool {
+	return s.DeletedDirectory != "" && (s.OnMerge == nil || s.OnMerge.Action == v1alpha1.StackMergeStop)
+}
+
+// onMerge describes what the Stack does when the pull request is merged.
+func (s Stack) onMerge() string {
+	if s.OnMerge == nil {
+		return ""
+	}
+	text := map[v1alpha1.StackMergeAction]string{
+		v1alpha1.StackMergeApply: "Applies at once", v1alpha1.StackMergeAwaitApproval: "Waits for an approval",
+		v1alpha1.StackMergeNothing: "Applies nothing", v1alpha1.StackMergeStop: "Stops",
+		v1alpha1.StackMergeMove: "Reads another directory",
+	}[s.OnMerge.Action]
+	if first, _, _ := strings.Cut(s.OnMerge.Message, "\n"); first != "" {
+		text += ": " + cell(shorten.Characters(first, longestReason))
 	}
 	return text
 }
@@ -171,7 +195,7 @@ func (pr PullRequest) aggregate() (State, string) {
 }
 
 func (pr PullRequest) planned() (State, string) {
-	var pending, failed int
+	var pending, failed, stopping, moving int
 	var sum v1alpha1.Plan
 	n := len(pr.Stacks)
 	for _, s := range pr.Stacks {
@@ -185,7 +209,14 @@ func (pr PullRequest) planned() (State, string) {
 		case Failure:
 			failed++
 		default:
-			runinfo.Add(&sum, s.Plan)
+			switch { // the merge does not do what the plan of a destruction shows
+			case s.stops():
+				stopping++
+			case s.DeletedDirectory != "":
+				moving++
+			default:
+				runinfo.Add(&sum, s.Plan)
+			}
 		}
 	}
 	all := count(n, "Stack", "Stacks")
@@ -199,6 +230,14 @@ func (pr PullRequest) planned() (State, string) {
 	if effects != "" {
 		effects = " " + effects + "."
 	}
+	if moving > 0 {
+		effects = " " + count(moving, "Stack reads", "Stacks read") + " another directory after the merge." + effects
+	}
+	if stopping > 0 {
+		effects = " " + count(stopping, "Stack stops, since its directory is", "Stacks stop, since their directories are") +
+			" deleted: the merge destroys nothing." + effects
+	}
+	planned := n - stopping - moving
 	switch {
 	case pending > 0:
 		text := fmt.Sprintf("%d of %s planned", n-pending-failed, all)
@@ -216,17 +255,31 @@ func (pr PullRequest) planned() (State, string) {
 		return Success, "Nothing is planned: no Stack reads the base."
 	case n == 0:
 		return Success, "No Stack is affected." + effects
+	case planned == 0:
+		return Success, strings.TrimSpace(effects)
 	}
-	return Success, all + " planned: " + runinfo.Summary(&sum) + "." + effects
+	return Success, count(planned, "Stack", "Stacks") + " planned: " + runinfo.Summary(&sum) + "." + effects
 }
 
-// sorted returns the Stacks with the failed ones first, each group by name, so that what is cut last matters most.
+// isUnchanged reports whether nothing is to be known about the plan of the Stack but that it has no changes.
+func (s Stack) isUnchanged() bool {
+	state, _ := s.result()
+	return state == Success && s.Plan != nil && !s.Plan.Changes && s.Plan.Partial == "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" &&
+		(s.policies() == "" || s.policies() == "passed")
+}
+
+// sorted returns the Stacks with the failed ones first, then those that destroy, each group by name, so that what is cut
+// last matters most.
 func (pr PullRequest) sorted() []Stack {
 	rank := func(s Stack) int {
-		if state, _ := s.result(); state == Failure {
+		state, _ := s.result()
+		switch {
+		case state == Failure:
 			return 0
+		case s.Plan != nil && s.Plan.Destroy > 0 && s.DeletedDirectory == "":
+			return 1
 		}
-		return 1
+		return 2
 	}
 	return slices.SortedFunc(slices.Values(pr.Stacks), func(a, b Stack) int {
 		return cmp.Or(rank(a)-rank(b), strings.Compare(a.key(), b.key()))

@@ -254,7 +254,8 @@ func TestDeletedDirectoryShowsWhatDestroyingWouldDo(t *testing.T) {
 	pr := of(stack("old", plans(v1alpha1.Plan{Destroy: 2}, "  - aws_vpc.old will be destroyed\n"), deleted("stacks/old")))
 	got := Render(pr, GitHub)
 	for _, want := range []string{
-		"| 2 to destroy (directory deleted) |", "deletes the directory stacks/old. This is what destroying the Stack would do.", "\n-   aws_vpc.old",
+		"| if it is deleted: 2 to destroy (directory deleted) |", "The merge destroys nothing: this is what the deletion of the Stack would do.",
+		"deletes the directory stacks/old.", "\n-   aws_vpc.old",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)

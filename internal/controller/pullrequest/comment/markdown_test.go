@@ -82,7 +82,7 @@ func walk(t testing.TB, n *nethtml.Node, above []string, elements map[string]int
 		for _, a := range n.Attr {
 			link := n.Data == "a" && a.Key == "href" && strings.HasPrefix(a.Val, "https://cairn.example.com/")
 			language := n.Data == "code" && a.Key == "class" && (a.Val == "language-diff" || a.Val == "language-text")
-			if !link && !language {
+			if open := n.Data == "details" && a.Key == "open"; !link && !language && !open {
 				t.Errorf("attribute %s=%q of %s", a.Key, a.Val, n.Data)
 			}
 		}
@@ -114,6 +114,7 @@ func FuzzRender(f *testing.F) {
 			Findings: []v1alpha1.PolicyFinding{{Policy: name, Action: branch, Message: message}}}))
 		s.Namespace, s.Failure, s.Phase = branch, message, runs[kind%8]
 		s.URL = "https://cairn.example.com/" + name
+		s.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeAwaitApproval, Message: message}
 		if kind&64 > 0 {
 			s.DeletedDirectory = branch
 		}

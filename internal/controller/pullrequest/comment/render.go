@@ -87,15 +87,18 @@ type document struct {
 	head string
 	// above are sections above the table, and details those below it.
 	above, details []section
-	// after are the rows about what followed the merge, and rows those about plans.
+	// after are the rows about what followed the merge, and rows those about plans, with a column about the merge if
+	// onMerge is true.
 	after, rows []string
+	onMerge     bool
 	url         string
 }
 
 // section is a heading with blocks of code.
 type section struct {
-	// title is Markdown, or HTML that can be folded.
+	// title is Markdown, or HTML that can be folded, unless it is open.
 	title, url string
+	open       bool
 	blocks     []block
 }
 
@@ -156,9 +159,7 @@ func newDocument(pr PullRequest, f Format) document {
 	for _, s := range pr.StackSets {
 		d.addStackSet(pr, s)
 	}
-	for _, s := range pr.sorted() {
-		d.addStack(pr, s)
-	}
+	d.addStacks(pr)
 	if pr.MoreStackSets > 0 {
 		add(&d.details, section{title: count(pr.MoreStackSets, "more StackSet", "more StackSets"), url: pr.URL},
 			newBlock("text", "Their lists change too. The web UI and the status of the PullRequest do not list them either.", d.Limit))
@@ -179,19 +180,80 @@ var instructions = map[v1alpha1.PullRequestPhase]string{
 	v1alpha1.PullRequestDraft: "Mark the pull request as ready for review to plan it.",
 }
 
-func (d *document) addStack(pr PullRequest, s Stack) {
-	state, why := s.result()
+// details of the plan of a Stack, or of several whose plans read the same.
+type details struct {
+	stacks             []string
+	about, notes, text string
+	url                string
+	failed             bool
+}
+
+// addStacks adds the rows of the Stacks and the details of their plans. Those without changes are one entry, and so are
+// plans that read the same.
+func (d *document) addStacks(pr PullRequest) {
+	var unchanged []string
+	var all []details
+	for _, s := range pr.sorted() {
+		d.onMerge = d.onMerge || s.OnMerge != nil
+		if s.isUnchanged() {
+			unchanged = append(unchanged, s.key())
+		}
+	}
+	for _, s := range pr.sorted() {
+		if len(unchanged) > 1 && s.isUnchanged() {
+			continue
+		}
+		d.addRow(pr, s)
+		one := detailsOf(s)
+		i := slices.IndexFunc(all, func(of details) bool {
+			return one.text != "" && of.text == one.text && of.about == one.about && of.notes == one.notes
+		})
+		if i < 0 {
+			all = append(all, one)
+		} else {
+			all[i].stacks = append(all[i].stacks, one.stacks...)
+		}
+	}
+	for _, one := range all {
+		d.addDetails(one)
+	}
+	if n := len(unchanged); n > 1 {
+		add(&d.details, section{title: count(n, "Stack", "Stacks") + " without changes", url: d.url},
+			newBlock("text", strings.Join(unchanged, "\n"), d.Limit))
+	}
+}
+
+func (d *document) addRow(pr PullRequest, s Stack) {
 	phase := cmp.Or(string(s.Phase), "Queued")
 	if (pr.Phase != v1alpha1.PullRequestPlanned || s.isUnplanned()) && s.Phase == "" {
 		phase = "Not planned"
 	}
-	d.rows = append(d.rows, fmt.Sprintf("| %s | %s | %s | %s |\n",
-		link(cell(s.key()), s.URL), phase, s.changes(), s.policies()))
-
-	name := element(s.key())
-	if d.Plain {
-		name = span(s.key())
+	row := fmt.Sprintf("| %s | %s | %s | %s |", link(cell(s.key()), s.URL), phase, s.changes(), s.policies())
+	if d.onMerge {
+		row += " " + s.onMerge() + " |"
 	}
+	d.rows = append(d.rows, row+"\n")
+}
+
+func (d *document) addDetails(one details) {
+	names := one.stacks
+	if n := len(names); n > 1 {
+		list := strings.Join(names, "\n") + "\nTheir plans read the same. Sensitive values, which are masked, may differ.\n" + one.notes
+		add(&d.details, section{title: count(n, "Stack", "Stacks") + ": " + one.about, url: d.url},
+			newBlock("text", list, d.Limit), newBlock("diff", one.text, d.Limit))
+		return
+	}
+	name := element(names[0])
+	if d.Plain {
+		name = span(names[0])
+	}
+	add(&d.details, section{title: name + ": " + cmp.Or(one.about, "no plan"), url: cmp.Or(one.url, d.url), open: one.failed},
+		newBlock("text", one.notes, d.Limit), newBlock("diff", one.text, d.Limit))
+}
+
+// detailsOf returns the details of the plan of a Stack.
+func detailsOf(s Stack) details {
+	state, why := s.result()
 	about := s.changes()
 	if state == Failure {
 		about = why
@@ -199,11 +261,14 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 	var notes strings.Builder
 	note := func(format string, args ...any) { fmt.Fprintf(&notes, format+"\n", args...) }
 	if s.DeletedDirectory != "" {
-		note("The pull request deletes the directory %s. This is what destroying the Stack would do.",
+		note("The pull request deletes the directory %s. The merge destroys nothing: this is what the deletion of the Stack would do.",
 			plan.Escape(s.DeletedDirectory))
 	}
 	if s.New && s.Plan != nil {
 		note("A StackSet would create this Stack after the merge. The plan begins with an empty state.")
+	}
+	if s.OnMerge != nil && size(s.OnMerge.Message) > longestReason { // else the table has it
+		note("After the merge: %s", plan.Escape(s.OnMerge.Message))
 	}
 	if s.Plan != nil && s.Plan.Partial != "" {
 		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))
@@ -223,8 +288,9 @@ func (d *document) addStack(pr PullRequest, s Stack) {
 			note("%s by policy %s: %s", plan.Escape(f.Action), plan.Escape(f.Policy), plan.Escape(f.Message))
 		}
 	}
-	add(&d.details, section{title: name + ": " + cmp.Or(about, "no plan"), url: cmp.Or(s.URL, d.url)},
-		newBlock("text", notes.String(), d.Limit), newBlock("diff", s.Text, d.Limit))
+	return details{
+		stacks: []string{s.key()}, about: about, notes: notes.String(), text: s.Text, url: s.URL, failed: state == Failure,
+	}
 }
 
 // addStackSet adds what the merge changes in the list of a StackSet. One with an error is above the table.
@@ -282,7 +348,11 @@ func (d *document) write(longest, rows int) string {
 		b.WriteString("The plans before the merge:\n\n")
 	}
 	if len(d.rows) > 0 {
-		b.WriteString("| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n" + strings.Join(d.rows[:rows-after], "") + "\n")
+		head := "| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n"
+		if d.onMerge {
+			head = "| Stack | Phase | Plan | Policies | When merged |\n|---|---|---|---|---|\n"
+		}
+		b.WriteString(head + strings.Join(d.rows[:rows-after], "") + "\n")
 	}
 	if n := len(d.after) + len(d.rows) - rows; n > 0 {
 		fmt.Fprintf(&b, "%s: see the %s.\n\n", count(n, "more Stack", "more Stacks"), link("web UI", d.url))
@@ -301,6 +371,9 @@ func (d *document) write(longest, rows int) string {
 func (s section) frame(plain bool) (before, after string) {
 	if plain {
 		return "### " + s.title + "\n\n", ""
+	}
+	if s.open {
+		return "<details open><summary>" + s.title + "</summary>\n\n", "</details>\n\n"
 	}
 	return "<details><summary>" + s.title + "</summary>\n\n", "</details>\n\n"
 }

@@ -44,6 +44,43 @@ func approvalRules(w Snapshot) []approvalRule {
 	return rules
 }
 
+// RequiredApprovals returns the rules that require an approval of a plan, if a Run that applies it belongs to the Stack,
+// and why, for users.
+func RequiredApprovals(stack *v1alpha1.Stack, plan *v1alpha1.Plan) (rules []v1alpha1.ApprovalRule, why []string) {
+	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{
+		Operation: v1alpha1.OperationApply, PreventSelfApproval: stack.Spec.PreventSelfApproval,
+	}}
+	run.Status.Plan = plan
+	w := Snapshot{Stack: stack, Run: run}
+	rules = approvalRules(w)
+	for _, rule := range rules {
+		why = append(why, reasonOf(rule, w))
+	}
+	return rules, why
+}
+
+// reasonOf describes what a rule requires an approval for.
+func reasonOf(rule approvalRule, w Snapshot) string {
+	plan := w.Run.Status.Plan
+	switch rule {
+	case requiredByApply:
+		return "spec.apply of the Stack is " + string(w.Stack.Spec.Apply)
+	case requiredBySelfApproval:
+		return "spec.preventSelfApproval requires one of a user who did not cause it"
+	case requiredByTakeover:
+		return "the Stack never applied its state, which an earlier Stack of this name, a push or a backend left"
+	case requiredByOrphans:
+		return runinfo.Orphans(plan)
+	case requiredByChanges:
+		return "spec.requireApprovalFor of the Stack lists " + runinfo.ListKinds(listedChanges(w))
+	case requiredByUnverified:
+		return "what is shown of the plan is as its pod reported it"
+	case requiredByPolicy:
+		return policyRequirement(plan.Policy)
+	}
+	return string(rule)
+}
+
 // approved reports whether the Run's plan may be applied now, as far as approvals are concerned.
 func approved(w Snapshot) bool {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {

@@ -249,3 +249,26 @@ func TestApprovalIsInTheStatusWhileThePlanWaits(t *testing.T) {
 		}
 	}
 }
+
+// Each rule has a reason for users, also for those who read it before a Run has the plan.
+func TestRequiredApprovals(t *testing.T) {
+	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{
+		Apply: v1alpha1.ApplyManual, PreventSelfApproval: true, RequireApprovalFor: []v1alpha1.ChangeKind{v1alpha1.ChangeDelete},
+	}}
+	plan := &v1alpha1.Plan{
+		Destroy: 1, TakesOverState: true, Unverified: "the plan is encrypted", Policy: &v1alpha1.PolicyResult{ApprovalRequired: 1},
+		Untracked: []v1alpha1.UntrackedResource{{Address: "a.b"}},
+	}
+	rules, why := RequiredApprovals(stack, plan)
+	if len(rules) != 7 || len(why) != len(rules) {
+		t.Fatalf("%v: %v", rules, why)
+	}
+	for i, rule := range rules {
+		if why[i] == "" || why[i] == string(rule) {
+			t.Errorf("%s has no reason", rule)
+		}
+	}
+	if rules, why = RequiredApprovals(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic}}, &v1alpha1.Plan{Destroy: 1}); len(rules)+len(why) != 0 {
+		t.Errorf("%v: %v", rules, why)
+	}
+}
