@@ -195,6 +195,9 @@ type PullRequestStatus struct {
 	// MoreStackSets is the number of StackSets beyond these.
 	// +optional
 	MoreStackSets int32 `json:"moreStackSets,omitempty"`
+	// Unplanned is what the merge changes and no plan shows. Unset if there is nothing.
+	// +optional
+	Unplanned *PullRequestUnplanned `json:"unplanned,omitempty"`
 	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
 	// no Stack.
 	// +optional
@@ -205,6 +208,24 @@ type PullRequestStatus struct {
 	// Delivered is what the Git provider has received.
 	// +optional
 	Delivered PullRequestDelivered `json:"delivered,omitempty"`
+}
+
+// PullRequestUnplanned is what the merge of a pull request changes and no plan shows, by path.
+type PullRequestUnplanned struct {
+	// Directories have code, had none before, and neither a Stack nor a StackSet reads them. At most 20.
+	// +listType=atomic
+	// +optional
+	Directories []string `json:"directories,omitempty"`
+	// Manifests are changed files with manifests of Cairn, which a GitOps tool or a user applies. At most 20.
+	// +listType=atomic
+	// +optional
+	Manifests []string `json:"manifests,omitempty"`
+	// MoreDirectories is the number of directories beyond these.
+	// +optional
+	MoreDirectories int32 `json:"moreDirectories,omitempty"`
+	// MoreManifests is the number of files beyond these.
+	// +optional
+	MoreManifests int32 `json:"moreManifests,omitempty"`
 }
 
 // PullRequestMerge is a merge of the head of a pull request into its base.

@@ -31,6 +31,9 @@ const (
 	ReasonNotAffected = "NotAffected"
 	// ReasonBaseNotRead: no Stack reads the base of the pull request.
 	ReasonBaseNotRead = "BaseNotRead"
+	// ReasonChangesNotPlanned: nothing is planned, and the pull request adds code that no Stack reads, or changes
+	// manifests of Cairn.
+	ReasonChangesNotPlanned = "ChangesNotPlanned"
 	// ReasonPullRequestPlanning: plans are in progress.
 	ReasonPullRequestPlanning = "PlansInProgress"
 	// ReasonPullRequestPlanFailed: a plan failed or a policy denied it, or a Stack is not planned.
@@ -58,6 +61,7 @@ var pullRequestReasons = []Reason{
 	{Name: ReasonNotAffected, In: InPullRequest},
 	{Name: ReasonPullRequestPlanning, In: InPullRequest},
 	{Name: ReasonBaseNotRead, In: InPullRequest},
+	{Name: ReasonChangesNotPlanned, In: InPullRequest, Severity: SeverityWarning},
 	{Name: ReasonPullRequestPlanFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonStackSetFailed, In: InPullRequest, Severity: SeverityError},
 	{Name: ReasonPullRequestPlanned, In: InPullRequest},

@@ -38,6 +38,12 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), cmp.Or(string(stack.Phase), "-"), stackLine(stack))
 	}
 	pullRequestStackSets(p, pr)
+	if pr.Status.Unplanned != nil {
+		p.title("Not planned")
+	}
+	for _, line := range runinfo.UnplannedLines(pr.Status.Unplanned) {
+		p.text("  %s", Clean(line))
+	}
 	if skipped := pr.Status.Skipped; len(skipped) > 0 {
 		p.title("Affected Stacks that are not planned")
 		for _, name := range skipped[:min(len(skipped), maxSkipped)] {

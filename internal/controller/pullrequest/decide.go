@@ -129,7 +129,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		next.Merge = w.Merge.DeepCopy()
 	}
 	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded { // the lists of the merge before stay
-		next.StackSets, next.MoreStackSets = nil, 0
+		next.StackSets, next.MoreStackSets, next.Unplanned = nil, 0, nil
 	}
 	if next.Apply = w.applyOf(); w.After != nil {
 		next.Apply = w.After.next(next.Apply, w.Now)
@@ -142,9 +142,11 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	switch phase {
 	case v1alpha1.PullRequestPlanned:
 		listStackSets(&next, w.Merge.StackSets)
+		next.Unplanned = w.Merge.Unplanned
 		w.stacks(&next)
 	case v1alpha1.PullRequestAwaitingCommand:
 		listStackSets(&next, w.Merge.StackSets)
+		next.Unplanned = w.Merge.Unplanned
 		next.Stacks, next.Skipped = nil, nil
 		for _, a := range w.Merge.Affected {
 			if len(next.Stacks) < int(*w.Settings.MaxStacks) {
@@ -332,7 +334,13 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 	if stopping > 0 {
 		effects = fmt.Sprintf("; %d of them stop, since their directories are deleted: the merge destroys nothing", stopping) + effects
 	}
+	unplanned := runinfo.Unplanned(s.Unplanned)
+	if unplanned != "" {
+		effects += "; not planned: " + unplanned
+	}
 	switch {
+	case all+len(s.Skipped) == 0 && !fails && unplanned != "":
+		return metav1.ConditionTrue, v1alpha1.ReasonChangesNotPlanned, "no Stack is affected" + effects
 	case all+len(s.Skipped) == 0 && !fails:
 		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected" + effects
 	case pending > 0:

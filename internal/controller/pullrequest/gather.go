@@ -110,9 +110,15 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	}, Empty: proposal.Tree() == proposal.Base.Tree, Unread: len(stacks)+len(sets.sets) == 0}
 	settled := proposal.Base.ID == base
 	if len(w.Merge.Conflicts) == 0 {
-		if err := g.gatherStackSets(ctx, w.Merge, sets, proposal); err != nil {
+		listed, err := g.gatherStackSets(ctx, w.Merge, sets, proposal)
+		if err != nil {
 			return err
 		}
+		unplanned, err := proposal.Unplanned(ctx, repo, stacks, listed)
+		if err != nil {
+			return fmt.Errorf("find what is not planned: %w", err)
+		}
+		w.Merge.Unplanned = listUnplanned(unplanned)
 		complete, err := g.gatherAffected(ctx, w, repo, provider, proposal, stacks)
 		if err != nil {
 			return err
@@ -127,6 +133,26 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 		g.merges.add(w.PullRequest.UID, result)
 	}
 	return nil
+}
+
+// maxUnplanned is the maximum number of paths of each kind in a status.
+const maxUnplanned = 20
+
+// listUnplanned returns what the status has of what no plan shows; nil for nothing.
+func listUnplanned(all code.Unplanned) *v1alpha1.PullRequestUnplanned {
+	if len(all.Directories)+len(all.Manifests) == 0 {
+		return nil
+	}
+	list := func(paths []string) (listed []string, more int32) {
+		for _, path := range paths[:min(len(paths), maxUnplanned)] {
+			listed = append(listed, valid(cmp.Or(path, "."), maxPath))
+		}
+		return listed, int32(len(paths) - len(listed))
+	}
+	next := &v1alpha1.PullRequestUnplanned{}
+	next.Directories, next.MoreDirectories = list(all.Directories)
+	next.Manifests, next.MoreManifests = list(all.Manifests)
+	return next
 }
 
 // Forget implements Merger.

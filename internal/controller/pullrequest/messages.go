@@ -254,6 +254,9 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		Head: s.Head, Base: pull.Spec.Base, Phase: s.Phase, Answer: s.Commands.Answer, Skipped: s.Skipped,
 		MaxStacks: int(*w.Settings.MaxStacks), StackSets: s.StackSets, MoreStackSets: int(s.MoreStackSets),
 	}
+	if !s.Phase.Ended() {
+		report.Unplanned = s.Unplanned
+	}
 	ready := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	report.Unread = ready != nil && ready.Reason == v1alpha1.ReasonBaseNotRead
 	switch s.Phase {

@@ -199,10 +199,17 @@ func TestWhatAMergeWillDoIsNotReportedAfterIt(t *testing.T) {
 
 // The comments of pull requests whose statuses are those of decisions.
 func TestCommentsOfDecisions(t *testing.T) {
+	unplanned := &v1alpha1.PullRequestUnplanned{
+		Directories: []string{"envs/new"}, Manifests: []string{"stacks/net.yaml", "stacks/app.yaml"}, MoreManifests: 3,
+	}
 	ofStacks := slices.DeleteFunc(slices.Clone(stackCases), func(c stackCase) bool { return c.set != nil })
 	ofStacks = append(ofStacks, stackCase{name: "same-too", stack: automatic})
-	for name, cases := range map[string][]stackCase{"when-merged": ofStacks, "deleted": {stackCases[14]}} {
+	for name, cases := range map[string][]stackCase{"when-merged": ofStacks, "deleted": {stackCases[14]}, "unplanned": nil} {
 		w, s := decided(t, cases...)
+		if name == "unplanned" {
+			w.Merge.Unplanned = unplanned
+			s = Decide(w).Status
+		}
 		report := w.reportOf(&s)
 		for i, of := range s.Stacks {
 			if of.Plan != nil && of.Plan.Changes {

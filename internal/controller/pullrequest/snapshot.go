@@ -57,6 +57,8 @@ type Merge struct {
 	StackSets []v1alpha1.PullRequestStackSet
 	// created are the Stacks that StackSets would create.
 	created []newStack
+	// Unplanned is what the merge changes and no plan shows.
+	Unplanned *v1alpha1.PullRequestUnplanned
 }
 
 // Affected is a Stack that a pull request affects.

@@ -103,12 +103,18 @@ func (s stackSets) hash() uint64 {
 
 // gatherStackSets finds what the merge changes in the lists of the StackSets. It executes no code of the pull request, so
 // that it does not depend on who may plan.
-func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stackSets, proposal *code.Proposal) error {
+// The directories are those that the StackSets list at the merge.
+func (g *Gatherer) gatherStackSets(
+	ctx context.Context, into *Merge, found stackSets, proposal *code.Proposal,
+) (directories []string, err error) {
 	base, merged := proposal.Trees()
 	for _, set := range found.sets {
 		before, after, err := g.render(ctx, set, base, merged)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		for _, rendered := range after.stacks {
+			directories = append(directories, rendered.Directory)
 		}
 		stacks := found.stacks[set.Namespace]
 		if others := found.elsewhere[set.UID]; len(others) > 0 {
@@ -116,7 +122,7 @@ func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stack
 		}
 		effect, created, err := effectOf(set, before, after, stacks)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, one := range created {
 			into.created = append(into.created, newStack{set, one})
@@ -125,7 +131,7 @@ func (g *Gatherer) gatherStackSets(ctx context.Context, into *Merge, found stack
 			into.StackSets = append(into.StackSets, effect)
 		}
 	}
-	return nil
+	return directories, nil
 }
 
 // renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that the

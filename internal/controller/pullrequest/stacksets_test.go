@@ -171,6 +171,33 @@ func TestPullRequestListsStackSets(t *testing.T) {
 	}
 }
 
+// A pull request adds code that no Stack reads, and changes a manifest of a Stack. That is no success without a notice: the
+// merge changes infrastructure. Directories that a StackSet lists are in its list.
+func TestPullRequestNamesWhatNoPlanShows(t *testing.T) {
+	l := newListing(t, "envs/dev/net")
+	l.set(platformSet)
+	manifest := "apiVersion: cairn.dev/v1alpha1\nkind: Stack\nmetadata: {name: net}\n"
+	head := l.push(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"stacks/net.yaml": manifest}}, "envs/dev/db", "new")
+	w := l.merge(head)
+	status := next(&w)
+	want := &v1alpha1.PullRequestUnplanned{Directories: []string{"new"}, Manifests: []string{"stacks/net.yaml"}}
+	if diff := cmp.Diff(want, status.Unplanned); diff != "" {
+		t.Error(diff)
+	}
+	if c := status.Conditions[0]; c.Reason != v1alpha1.ReasonChangesNotPlanned ||
+		!strings.HasSuffix(c.Message, "not planned: 1 new directory with code that no Stack reads, 1 file with manifests of Cairn") {
+		t.Errorf("%+v", c)
+	}
+	s := comment.Statuses(w.reportOf(&status), "cairn", 20, nil)[0]
+	if !strings.HasPrefix(s.Description, "No Stack is affected, and the merge has changes that no plan shows. 1 Stack would appear.") {
+		t.Errorf("%q", s.Description)
+	}
+	docs := l.merge(l.push(gitserver.Change{Branch: "docs", Onto: "main", Files: map[string]string{"README.md": "text"}}))
+	if status := next(&docs); status.Unplanned != nil || status.Conditions[0].Reason != v1alpha1.ReasonNotAffected {
+		t.Errorf("documents only: %+v", status)
+	}
+}
+
 // A pull request changes the settings file of a directory: the Stack that it changes, and an error in it, are listed.
 func TestPullRequestListsSettingsOfStacks(t *testing.T) {
 	l := newListing(t, "envs/dev/net", "envs/dev/db")

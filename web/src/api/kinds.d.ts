@@ -723,6 +723,23 @@ export interface components {
                     /** @description RunUID is the UID of the Run. */
                     runUID?: string;
                 }[];
+                /** @description Unplanned is what the merge changes and no plan shows. Unset if there is nothing. */
+                unplanned?: {
+                    /** @description Directories have code, had none before, and neither a Stack nor a StackSet reads them. At most 20. */
+                    directories?: string[];
+                    /** @description Manifests are changed files with manifests of Cairn, which a GitOps tool or a user applies. At most 20. */
+                    manifests?: string[];
+                    /**
+                     * Format: int32
+                     * @description MoreDirectories is the number of directories beyond these.
+                     */
+                    moreDirectories?: number;
+                    /**
+                     * Format: int32
+                     * @description MoreManifests is the number of files beyond these.
+                     */
+                    moreManifests?: number;
+                };
             };
         };
         /** @description Repository is a git repository from which Stacks read code. Cairn keeps one mirror of it for all of its Stacks. */

@@ -41,6 +41,8 @@ type PullRequest struct {
 	// number of others. Without any, the digest of a comment is that of earlier versions, so that it is not sent again.
 	StackSets     []v1alpha1.PullRequestStackSet `json:",omitempty"`
 	MoreStackSets int                            `json:",omitempty"`
+	// Unplanned is what the merge changes and no plan shows; nil for nothing.
+	Unplanned *v1alpha1.PullRequestUnplanned `json:",omitempty"`
 	// After is what the affected Stacks did with the merge; nil before that.
 	After *After `json:",omitempty"`
 }
@@ -237,6 +239,10 @@ func (pr PullRequest) planned() (State, string) {
 		effects = " " + count(stopping, "Stack stops, since its directory is", "Stacks stop, since their directories are") +
 			" deleted: the merge destroys nothing." + effects
 	}
+	unplanned := runinfo.Unplanned(pr.Unplanned)
+	if unplanned != "" {
+		effects += " Not planned: " + unplanned + "."
+	}
 	planned := n - stopping - moving
 	switch {
 	case pending > 0:
@@ -252,7 +258,9 @@ func (pr PullRequest) planned() (State, string) {
 	case len(pr.Skipped) > 0:
 		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
 	case pr.Unread:
-		return Success, "Nothing is planned: no Stack reads the base."
+		return Success, "Nothing is planned: no Stack reads the base." + effects
+	case n == 0 && unplanned != "": // Git providers have no neutral state that a required status may have
+		return Success, "No Stack is affected, and the merge has changes that no plan shows." + effects
 	case n == 0:
 		return Success, "No Stack is affected." + effects
 	case planned == 0:

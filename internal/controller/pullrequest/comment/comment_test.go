@@ -144,6 +144,7 @@ func hostilePullRequest() PullRequest {
 	pr := of(s, planned, stack("bad", phase(v1alpha1.PhaseCanceled)))
 	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile, hostile, []string{hostile}
 	pr.ID.Installation, pr.ID.Repository = hostile, hostile
+	pr.Unplanned = &v1alpha1.PullRequestUnplanned{Directories: []string{hostile}, Manifests: []string{hostile}}
 	pr.StackSets = []v1alpha1.PullRequestStackSet{
 		{Namespace: "prod", Name: "broken", Reason: v1alpha1.ReasonRenderingFailed, Message: hostile},
 		{Namespace: "prod", Name: "platform", Change: 1, Appear: 1, Stacks: []v1alpha1.PullRequestStackSetStack{

@@ -155,6 +155,11 @@ func newDocument(pr PullRequest, f Format) document {
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
+	var paths strings.Builder
+	for _, line := range runinfo.UnplannedLines(pr.Unplanned) {
+		paths.WriteString(plan.Escape(line) + "\n")
+	}
+	add(&d.above, section{title: "Not planned", url: pr.URL, open: true}, newBlock("text", paths.String(), f.Limit))
 	d.addAfter(pr)
 	for _, s := range pr.StackSets {
 		d.addStackSet(pr, s)
