@@ -29,6 +29,8 @@ const route = getRouteApi('/app/pullrequests/$namespace/$name')
 type Status = NonNullable<PullRequestObject['status']>
 type ListedSet = NonNullable<Status['stackSets']>[number]
 type Affected = NonNullable<Status['stacks']>[number]
+type Applied = NonNullable<NonNullable<Status['apply']>['stacks']>[number]
+type Unplanned = NonNullable<Status['unplanned']>
 
 /** A pull request: what Cairn does with it, and the plans of the Stacks that it affects. */
 export default function PullRequest() {
@@ -85,9 +87,42 @@ export default function PullRequest() {
           <Names names={conflicts} />
         </Section>
       )}
+      {status.apply && (
+        <Section title={`After the merge (${(status.apply.stacks ?? []).length + (status.apply.moreStacks ?? 0)})`}>
+          <SmallTable
+            label="After the merge"
+            rows={status.apply.stacks ?? []}
+            columns={appliedColumns}
+            card={(s) => (
+              <>
+                <span className="flex items-start justify-between gap-2">
+                  <span className="min-w-0 break-words">
+                    <StackLink stack={s} />
+                  </span>
+                  <AppliedPhase stack={s} />
+                </span>
+                <span className="flex flex-wrap items-center gap-x-3">
+                  <AppliedRun stack={s} />
+                  <Counts of={s.plan} />
+                </span>
+                <AppliedMessage stack={s} />
+              </>
+            )}
+            id={(s) => `${s.namespace}/${s.name}`}
+          />
+          {!!status.apply.moreStacks && (
+            <p className="border-line text-muted border-t p-3">{status.apply.moreStacks} more are not listed.</p>
+          )}
+        </Section>
+      )}
       <Section title={`Affected Stacks (${row.affected})`} actions={row.plan && <Counts of={row.plan} />}>
         <Stacks row={row} stacks={status.stacks ?? []} />
       </Section>
+      {status.unplanned && (
+        <Section title="Changes that no plan shows">
+          <NotPlanned of={status.unplanned} />
+        </Section>
+      )}
       {sets.length > 0 && (
         <Section title={`StackSets (${sets.length + (status.moreStackSets ?? 0)})`}>
           <ul className="divide-line divide-y">
@@ -232,6 +267,7 @@ function Stacks({ row, stacks }: { row: Row; stacks: Affected[] }) {
             <Plan stack={s} />
             <Counts of={s.plan} />
           </span>
+          <OnMerge stack={s} />
           <Notes stack={s} />
         </>
       )}
@@ -245,10 +281,93 @@ const columns: ColumnDef<Affected>[] = [
   { id: 'phase', header: 'Phase', cell: ({ row }) => <Phase stack={row.original} /> },
   { id: 'changes', header: 'Changes', cell: ({ row }) => <Counts of={row.original.plan} /> },
   { id: 'plan', header: 'Plan', cell: ({ row }) => <Plan stack={row.original} /> },
+  { id: 'merge', header: 'When merged', cell: ({ row }) => <OnMerge stack={row.original} /> },
   { id: 'notes', header: 'Message', cell: ({ row }) => <Notes stack={row.original} /> },
 ]
 
-function StackLink({ stack }: { stack: Affected }) {
+const appliedColumns: ColumnDef<Applied>[] = [
+  { id: 'stack', header: 'Stack', cell: ({ row }) => <StackLink stack={row.original} /> },
+  { id: 'phase', header: 'Phase', cell: ({ row }) => <AppliedPhase stack={row.original} /> },
+  { id: 'run', header: 'Run', cell: ({ row }) => <AppliedRun stack={row.original} /> },
+  { id: 'changes', header: 'Changes', cell: ({ row }) => <Counts of={row.original.plan} /> },
+  { id: 'message', header: 'Message', cell: ({ row }) => <AppliedMessage stack={row.original} /> },
+]
+
+const appliedTones: Partial<Record<Applied['phase'], 'good' | 'bad' | 'warn'>> = {
+  Applied: 'good',
+  Failed: 'bad',
+  Stopped: 'bad',
+  Superseded: 'bad',
+  AwaitingApproval: 'warn',
+  Waiting: 'warn',
+}
+
+/** What a Stack did with the merge. */
+function AppliedPhase({ stack }: { stack: Applied }) {
+  return <Badge tone={appliedTones[stack.phase]}>{inWords(stack.phase)}</Badge>
+}
+
+function AppliedRun({ stack }: { stack: Applied }) {
+  if (!stack.run) return <span className="text-muted">–</span>
+  return (
+    <Link
+      to="/runs/$namespace/$name"
+      params={{ namespace: stack.namespace, name: stack.run }}
+      className="link"
+      aria-label={`Run of ${stack.namespace}/${stack.name} after the merge`}
+    >
+      {stack.run}
+    </Link>
+  )
+}
+
+function AppliedMessage({ stack }: { stack: Applied }) {
+  const { reason, message, phase } = stack
+  return (
+    <span className="text-sm break-words whitespace-normal">
+      {reason && reason !== phase && <span className="font-medium">{inWords(reason)}</span>}
+      {message && ` ${safe(message)}`}
+    </span>
+  )
+}
+
+const actions: Record<NonNullable<Affected['onMerge']>['action'], [text: string, color: string]> = {
+  Apply: ['Applies at once', ''],
+  AwaitApproval: ['Waits for an approval', 'text-warn'],
+  Nothing: ['Applies nothing', 'text-muted'],
+  Stop: ['Stops', 'text-bad'],
+  Move: ['Reads another directory', 'text-warn'],
+}
+
+/** What a Stack does when the pull request is merged, and why. */
+function OnMerge({ stack: { onMerge } }: { stack: Affected }) {
+  if (!onMerge) return <span className="text-muted">–</span>
+  const [text, color] = actions[onMerge.action]
+  return (
+    <span className="text-sm break-words whitespace-normal">
+      <span className={color}>{text}</span>
+      {onMerge.message && `: ${safe(onMerge.message)}`}
+    </span>
+  )
+}
+
+/** The paths of what the merge changes and no plan shows. */
+function NotPlanned({ of }: { of: Unplanned }) {
+  const lists: [string[], number | undefined, string][] = [
+    [of.directories ?? [], of.moreDirectories, 'New directories with code that no Stack reads'],
+    [of.manifests ?? [], of.moreManifests, 'Files with manifests of Cairn, which a GitOps tool or a user applies'],
+  ]
+  return lists
+    .filter(([paths]) => paths.length > 0)
+    .map(([paths, more, title]) => (
+      <div key={title}>
+        <p className="border-line border-b p-3">{title}</p>
+        <Names names={more ? [...paths, `and ${more} more`] : paths} />
+      </div>
+    ))
+}
+
+function StackLink({ stack }: { stack: { namespace: string; name: string } }) {
   const { namespace, name } = stack
   if (stack.new) {
     return (
@@ -295,7 +414,7 @@ function Notes({ stack }: { stack: Affected }) {
       {deletedDirectory && (
         <span className="text-warn">
           The pull request deletes the directory <span className="font-mono break-all">{safe(deletedDirectory)}</span>:
-          the plan shows what destroying the Stack would do.
+          the merge destroys nothing, and the plan shows what deleting the Stack would do.
         </span>
       )}
       {isNew && plan && <span>A StackSet would create it after the merge. The plan begins with an empty state.</span>}

@@ -655,6 +655,52 @@ describe('pull requests', () => {
     expect(document.title).toBe('infra-7 · Pull requests · Cairn')
   })
 
+  test('have what the merge will do, what it did, and what no plan shows', async () => {
+    const hostile = '<img src=x onerror=alert(1)>\u202e'
+    const { container } = showApp('/pullrequests/shop/infra-7', {
+      [of]: pull(
+        { affected: 3, state: 'Merged', phase: 'ApplyFailed' },
+        {
+          stacks: [
+            { namespace: 'shop', name: 'net', phase: 'Succeeded', plan, onMerge: { action: 'Apply' } },
+            {
+              namespace: 'prod',
+              name: 'net',
+              phase: 'Succeeded',
+              plan,
+              onMerge: { action: 'AwaitApproval', rules: ['Apply'], message: `spec.apply is Manual ${hostile}` },
+            },
+            { namespace: 'shop', name: 'old', phase: 'Planning' },
+          ],
+          apply: {
+            stacks: [
+              { namespace: 'prod', name: 'net', phase: 'Failed', run: 'net-12', reason: 'RunFailed', message: hostile },
+              { namespace: 'shop', name: 'net', phase: 'Applied', run: 'net-13', plan },
+            ],
+            moreStacks: 4,
+          },
+          unplanned: { directories: ['envs/new'], manifests: [`stacks/${hostile}`], moreManifests: 2 },
+        },
+      ),
+    })
+    await screen.findByRole('heading', { name: 'After the merge (6)' })
+    const before = screen.getByRole('table', { name: 'Affected Stacks' })
+    const rowOf = (table: HTMLElement, name: RegExp) => within(table).getByRole('row', { name })
+    expect(rowOf(before, /shop\/net/)).toHaveTextContent('Applies at once')
+    expect(rowOf(before, /prod\/net/)).toHaveTextContent('Waits for an approval: spec.apply is Manual <img')
+    const after = screen.getByRole('table', { name: 'After the merge' })
+    expect(rowOf(after, /prod\/net/)).toHaveTextContent('Run failed')
+    expect(within(after).getByRole('link', { name: 'Run of shop/net after the merge' })).toHaveAttribute(
+      'href',
+      '/runs/shop/net-13',
+    )
+    expect(screen.getByText('4 more are not listed.')).toBeInTheDocument()
+    expect(screen.getByText('envs/new')).toBeInTheDocument()
+    expect(screen.getByText('and 2 more')).toBeInTheDocument()
+    expect(container.querySelector('img')).toBeNull()
+    expect(container.textContent).not.toContain('\u202e')
+  })
+
   test('list what the merge changes in StackSets', async () => {
     const hostile = '</li><img src=x onerror=alert(1)>\u202e'
     const { container } = showApp('/pullrequests/shop/infra-7', {
