@@ -1,0 +1,280 @@
+// Package fingerprint finds out whether two plans do the same, such as that of a pull request and that of its merge.
+package fingerprint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrNone means that a plan has no fingerprint: it has members that are not known here, or the engine failed while it created it.
+var ErrNone = errors.New("the plan cannot be compared with others")
+
+func none(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrNone, fmt.Sprintf(format, args...))
+}
+
+// Of returns a text that is the same for two plans exactly if they do the same: the changes of resources, outputs and actions with all
+// values, moves, imports, replacements, deferred changes, the configuration of providers, and provisioners. The order of changes, the
+// time and what changes nothing do not count; neither does drift, which an apply of the plan does not correct.
+//
+// The document is the JSON of the plan as the engine prints it, nothing hidden, so the text has the values of secrets: hash it with a
+// key. What the plan is applied with is not in it: the version and the image of the engine, the environment, and the variables, which
+// providers may get.
+func Of(document []byte) ([]byte, error) {
+	r := reader{decoder: json.NewDecoder(bytes.NewReader(document))}
+	r.decoder.UseNumber()
+	if err := r.members(r.member); err != nil {
+		return nil, err
+	}
+	return json.Marshal(r.what)
+}
+
+// effects is what a plan does.
+type effects struct {
+	Resources, Deferred, Actions, Outputs list
+	Partial                               bool
+	Providers                             map[string]any
+	Provisioners                          list
+}
+
+// list has elements whose order does not count.
+type list []json.RawMessage
+
+// MarshalJSON sorts the elements.
+func (l list) MarshalJSON() ([]byte, error) {
+	slices.SortFunc(l, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	return json.Marshal([]json.RawMessage(l))
+}
+
+func (l *list) add(element any) error {
+	data, err := json.Marshal(element)
+	*l = append(*l, data)
+	return err
+}
+
+type reader struct {
+	decoder *json.Decoder
+	what    effects
+}
+
+// member reads a member of the plan.
+func (r *reader) member(name string) error {
+	switch name {
+	case "resource_changes":
+		return r.elements(func(o object) error { return r.what.Resources.change(o, resourceMembers) })
+	case "output_changes":
+		return r.members(r.output)
+	case "action_invocations":
+		return r.elements(r.action)
+	case "deferred_changes":
+		return r.elements(r.deferred)
+	case "configuration":
+		return r.configuration()
+	case "complete":
+		complete, err := read[bool](r)
+		r.what.Partial = !complete
+		return err
+	case "errored":
+		if failed, err := read[bool](r); err != nil || failed {
+			return errors.Join(err, none("the engine could not plan everything"))
+		}
+		return nil
+	case "format_version":
+		version, err := read[string](r)
+		if err == nil && !strings.HasPrefix(version, "1.") {
+			err = none("its format is %.20q", version)
+		}
+		return err
+	case "terraform_version", "applyable", "variables", "resource_drift", "planned_values", "prior_state", "relevant_attributes", "checks",
+		"timestamp":
+		_, err := read[json.RawMessage](r)
+		return err
+	}
+	return none("it has %.50q", name)
+}
+
+// Members that are known, by whether they count.
+type members map[string]bool
+
+var (
+	// The reason of an action, and the module, which the address has, change nothing.
+	resourceMembers = members{
+		"address": true, "previous_address": true, "module_address": false, "mode": true, "type": true, "name": true, "index": true,
+		"provider_name": true, "deposed": true, "change": true, "action_reason": false,
+	}
+	changeMembers = members{
+		"actions": true, "before": true, "after": true, "after_unknown": true, "before_sensitive": true, "after_sensitive": true,
+		"replace_paths": true, "importing": true, "generated_config": true, "before_identity": true, "after_identity": true,
+	}
+	outputMembers = members{"name": true, "change": true}
+	actionMembers = members{
+		"address": true, "type": true, "name": true, "config_values": true, "config_sensitive": true, "config_unknown": true,
+		"provider_name": true, "lifecycle_action_trigger": true, "invoke_action_trigger": true,
+	}
+	deferredMembers = members{"reason": true, "resource_change": true}
+)
+
+type object map[string]any
+
+// only removes the members that do not count. One that is not known is an ErrNone.
+func (o object) only(known members) error {
+	for name := range o {
+		counts, ok := known[name]
+		if !ok {
+			return none("a change has %.50q", name)
+		}
+		if !counts {
+			delete(o, name)
+		}
+	}
+	return nil
+}
+
+// change adds the change of a resource or an output, unless there is none.
+func (l *list) change(o object, known members) error {
+	if err := o.only(known); err != nil {
+		return err
+	}
+	if nothing, err := o.readChange(); err != nil || nothing {
+		return err
+	}
+	return l.add(o)
+}
+
+// readChange reports whether the change of a resource or an output changes nothing.
+func (o object) readChange() (nothing bool, err error) {
+	of, ok := o["change"].(map[string]any)
+	if !ok {
+		return false, none("a change has no actions")
+	}
+	if err := object(of).only(changeMembers); err != nil {
+		return false, err
+	}
+	if paths, ok := of["replace_paths"].([]any); ok {
+		var sorted list
+		for _, p := range paths {
+			if err := sorted.add(p); err != nil {
+				return false, err
+			}
+		}
+		of["replace_paths"] = sorted
+	}
+	actions, ok := of["actions"].([]any)
+	if !ok {
+		return false, none("a change has no actions")
+	}
+	return len(actions) == 1 && actions[0] == "no-op" && of["importing"] == nil && o["previous_address"] == nil, nil
+}
+
+func (r *reader) output(name string) error {
+	change, err := read[any](r)
+	if err != nil {
+		return err
+	}
+	return r.what.Outputs.change(object{"name": name, "change": change}, outputMembers)
+}
+
+func (r *reader) action(o object) error {
+	if err := o.only(actionMembers); err != nil {
+		return err
+	}
+	return r.what.Actions.add(o)
+}
+
+func (r *reader) deferred(o object) error {
+	if err := o.only(deferredMembers); err != nil {
+		return err
+	}
+	resource, _ := o["resource_change"].(map[string]any)
+	if err := object(resource).only(resourceMembers); err != nil {
+		return err
+	}
+	if _, err := object(resource).readChange(); err != nil {
+		return err
+	}
+	return r.what.Deferred.add(o)
+}
+
+// module is a module of the configuration.
+type module struct {
+	Resources []struct {
+		Address      string `json:"address"`
+		Provisioners []any  `json:"provisioners"`
+	} `json:"resources"`
+	ModuleCalls map[string]struct {
+		Module module `json:"module"`
+	} `json:"module_calls"`
+}
+
+func (r *reader) configuration() error {
+	c, err := read[struct {
+		Providers map[string]any `json:"provider_config"`
+		Root      module         `json:"root_module"`
+	}](r)
+	r.what.Providers = c.Providers
+	return errors.Join(err, r.provisioners("", c.Root))
+}
+
+// provisioners adds those of a module and the modules in it.
+func (r *reader) provisioners(path string, m module) error {
+	for _, resource := range m.Resources {
+		if len(resource.Provisioners) == 0 {
+			continue
+		}
+		if err := r.what.Provisioners.add([]any{path + resource.Address, resource.Provisioners}); err != nil {
+			return err
+		}
+	}
+	for name, call := range m.ModuleCalls {
+		if err := r.provisioners(path+"module."+name+".", call.Module); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func read[T any](r *reader) (value T, err error) {
+	err = r.decoder.Decode(&value)
+	return value, err
+}
+
+// members calls do for each member of the object that comes next. It reads the value.
+func (r *reader) members(do func(name string) error) error {
+	if start, err := r.decoder.Token(); err != nil || start != json.Delim('{') {
+		return errors.Join(err, none("it is not the JSON of a plan"))
+	}
+	for r.decoder.More() {
+		token, err := r.decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+	_, err := r.decoder.Token()
+	return err
+}
+
+// elements calls do for each object of the list that comes next.
+func (r *reader) elements(do func(object) error) error {
+	if start, err := r.decoder.Token(); err != nil || start != json.Delim('[') {
+		return errors.Join(err, none("it is not the JSON of a plan"))
+	}
+	for r.decoder.More() {
+		o, err := read[object](r)
+		if err != nil {
+			return err
+		}
+		if err := do(o); err != nil {
+			return err
+		}
+	}
+	_, err := r.decoder.Token()
+	return err
+}
