@@ -426,6 +426,12 @@ type Plan struct {
 	// targets module.net.
 	// +optional
 	Partial string `json:"partial,omitempty"`
+	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+	// all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+	// environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+	// plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+	// +optional
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
 	// it. Example: 1.12.6.
 	// +optional

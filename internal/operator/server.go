@@ -68,7 +68,8 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	s, err := server.New(server.Options{
 		Options: runnerhandler.Options{
 			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
-			Runs: runs, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
+			Fingerprint: p.keys.Fingerprint,
+			Runs:        runs, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
 			Events: recorder(mgr), Metrics: p.telemetry.server, Log: p.log,
 		},

@@ -69,6 +69,8 @@ type Plan struct {
 	Secrets []string `json:"secrets,omitempty"`
 	// Partial is why the plan does not have all changes of the code; the server sets it.
 	Partial string `json:"partial,omitempty"`
+	// Fingerprint is the same for plans that do the same; the server sets it.
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// EngineVersion is the exact version that created the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.

@@ -206,7 +206,8 @@ func newEnv(t *testing.T) *env {
 func (e *env) options(log *slog.Logger) server.Options {
 	return server.Options{Hosts: []string{"127.0.0.1"}, Keys: e.keys, Options: runnerhandler.Options{
 		Client: apiserver.Kube, Live: apiserver.Kube, Catalog: listing.NewCatalog(), State: e.state, Bucket: e.bucket,
-		Runs: e.fakes, Orders: e.fakes, Reports: e.fakes, Inputs: e.documents.Get, Log: log,
+		Fingerprint: e.keys.Fingerprint,
+		Runs:        e.fakes, Orders: e.fakes, Reports: e.fakes, Inputs: e.documents.Get, Log: log,
 		Policies: policyeval.New(policyeval.Options{
 			Live: apiserver.Kube, Namespace: e.system, Bucket: e.bucket, Inputs: e.documents.Get, Evaluate: evaluate, Log: log,
 		}),

@@ -108,10 +108,45 @@ func TestReportedPlanMatchesThePlanFile(t *testing.T) {
 	marked := bytes.Replace(planOf("a").JSON(t), []byte(`"after_unknown"`), []byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
 	r.expect(409, "another document of this plan", "PUT", "/v1/plan/"+digest+"/document", document(marked))
 
-	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1, Resources: []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
+	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1, Fingerprint: "reported", Resources: []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
 	must(t, r.client().Report(t.Context(), report))
-	if diff := cmp.Diff(&runnerapi.Plan{Digest: digest, Changes: true, Add: 1, Resources: []runnerapi.ResourceChange{{Address: "terraform_data.a", Action: "create"}}}, (<-e.fakes.reports).Done.Plan); diff != "" {
+	reported := (<-e.fakes.reports).Done.Plan
+	if len(reported.Fingerprint) != 32 {
+		t.Errorf("the fingerprint is %q", reported.Fingerprint)
+	}
+	reported.Fingerprint = ""
+	if diff := cmp.Diff(&runnerapi.Plan{Digest: digest, Changes: true, Add: 1, Resources: []runnerapi.ResourceChange{{Address: "terraform_data.a", Action: "create"}}}, reported); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPlansThatDoTheSameHaveOneFingerprint: the server computes it from what it compared with the plan file.
+func TestPlansThatDoTheSameHaveOneFingerprint(t *testing.T) {
+	e := newEnv(t)
+	fingerprint := func(run, resource string, change ...func(*runnerapi.Plan)) string {
+		t.Helper()
+		r, _, _ := e.planning(run)
+		digest := r.uploads(planOf(resource).File(t))
+		r.documents(digest, planOf(resource).JSON(t))
+		p := &runnerapi.Plan{Digest: digest, Changes: true}
+		for _, c := range change {
+			c(p)
+		}
+		must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: p}}))
+		return (<-e.fakes.reports).Done.Plan.Fingerprint
+	}
+	first := fingerprint("net-1", "a")
+	if again := fingerprint("net-2", "a"); len(first) != 32 || again != first {
+		t.Errorf("plans that do the same have the fingerprints %q and %q", first, again)
+	}
+	if other := fingerprint("net-3", "b"); other == first || other == "" {
+		t.Errorf("the plan of another resource has the fingerprint %q", other)
+	}
+	if script := fingerprint("net-4", "a", func(p *runnerapi.Plan) { p.Script = true }); script != "" {
+		t.Errorf("a plan that a script applies has the fingerprint %q", script)
+	}
+	if more := fingerprint("net-5", "a", func(p *runnerapi.Plan) { p.Untracked = []runnerapi.UntrackedResource{{Address: "terraform_data.x"}} }); more != "" {
+		t.Errorf("a plan beside resources that are not in the state has the fingerprint %q", more)
 	}
 }
 

@@ -24,6 +24,9 @@ func SessionKey(run *v1alpha1.Run, pod types.UID) string {
 // PlanJSONKey returns the key of the engine's JSON of a plan, without secrets: what users read.
 func PlanJSONKey(plan string) string { return plan + ".json" }
 
+// FingerprintKey returns the key of the fingerprint of a plan.
+func FingerprintKey(plan string) string { return plan + ".fingerprint" }
+
 // PolicyInputKey returns the key of the PolicyInput of a plan.
 func PolicyInputKey(plan string) string { return plan + ".input" }
 

@@ -43,6 +43,8 @@ type Options struct {
 	// Bucket keeps sources and plans, and Logs the logs.
 	Bucket *bucket.Bucket
 	Logs   *artifact.Logs
+	// Fingerprint hashes with the installation's key.
+	Fingerprint func(message []byte) string
 	// Runs, Orders and Reports are the Runs' side.
 	Runs    Runs
 	Orders  Orders

@@ -71,7 +71,7 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 		return nil
 	}
 	out := *p
-	out.Unverified, out.Partial = "", "" // for the server to find
+	out.Unverified, out.Partial, out.Fingerprint = "", "", "" // for the server to find
 	out.Secrets = p.Secrets[:min(len(p.Secrets), maxResources)]
 	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget, &out.Invoke} {
 		*count = max(*count, 0)

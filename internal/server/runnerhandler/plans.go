@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/fingerprint"
 	"cairn.dev/cairn/internal/engine/plan/planfile"
 	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -83,6 +84,9 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 		if input.Plan, err = documentOf(f, digest, document.Plan); err != nil {
 			return err
 		}
+		if err := s.keepFingerprint(r.Context(), key, input.Plan); err != nil {
+			return err
+		}
 	}
 	if err := s.keepPolicyInput(r.Context(), c, key, input); err != nil {
 		return err
@@ -110,6 +114,28 @@ func documentOf(f *planfile.File, digest string, shown []byte) ([]byte, error) {
 		return nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "%v", err)
 	}
 	return document, err
+}
+
+// keepFingerprint stores the fingerprint of a plan, if it has one.
+func (s *API) keepFingerprint(ctx context.Context, key string, document []byte) error {
+	what, err := fingerprint.Of(document)
+	if errors.Is(err, fingerprint.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.putOnce(ctx, artifact.FingerprintKey(key), []byte(s.Fingerprint(what)))
+}
+
+// fingerprintOf returns the fingerprint of a plan; empty for none.
+func (s *API) fingerprintOf(ctx context.Context, key string) (string, error) {
+	const longest = 64
+	stored, err := s.Bucket.Get(ctx, artifact.FingerprintKey(key), longest)
+	if bucket.IsLost(err) {
+		return "", nil
+	}
+	return string(stored), err
 }
 
 // keepPolicyInput stores what policies evaluate, if there are any.
@@ -147,13 +173,19 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 		return err
 	}
 	defer free()
-	f, err := artifact.ReadPlanFile(ctx, s.Bucket, artifact.PlanFolder(c.Run)+"/"+p.Digest, planfile.ReadChanges)
+	key := artifact.PlanFolder(c.Run) + "/" + p.Digest
+	f, err := artifact.ReadPlanFile(ctx, s.Bucket, key, planfile.ReadChanges)
 	if errors.Is(err, planfile.ErrUnreadable) {
 		p.Unverified = shorten.Line(err.Error(), maxReason)
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if !p.Script && len(p.Untracked) == 0 { // both do more than the plan
+		if p.Fingerprint, err = s.fingerprintOf(ctx, key); err != nil {
+			return err
+		}
 	}
 	changes := f.Changes()
 	n := changes.Counts()

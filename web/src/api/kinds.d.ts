@@ -570,6 +570,13 @@ export interface components {
                          */
                         engineVersion?: string;
                         /**
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+                         *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+                         *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+                         *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                         */
+                        fingerprint?: string;
+                        /**
                          * Format: int32
                          * @description Forget is the number of resources to remove from the state without destroying them.
                          */
@@ -1615,6 +1622,13 @@ export interface components {
                      *     it. Example: 1.12.6.
                      */
                     engineVersion?: string;
+                    /**
+                     * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+                     *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+                     *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+                     *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                     */
+                    fingerprint?: string;
                     /**
                      * Format: int32
                      * @description Forget is the number of resources to remove from the state without destroying them.
@@ -3069,6 +3083,13 @@ export interface components {
                              *     it. Example: 1.12.6.
                              */
                             engineVersion?: string;
+                            /**
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+                             *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+                             *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+                             *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                             */
+                            fingerprint?: string;
                             /**
                              * Format: int32
                              * @description Forget is the number of resources to remove from the state without destroying them.
