@@ -19,16 +19,25 @@ func none(format string, args ...any) error {
 
 // Of returns a text that is the same for two plans exactly if they do the same: the changes of resources, outputs and actions with all
 // values, moves, imports, replacements, deferred changes, the configuration of providers, and provisioners. The order of changes, the
-// time and what changes nothing do not count; neither does drift, which an apply of the plan does not correct.
+// time and what changes nothing do not count; neither does drift, which an apply of the plan does not correct. If the configuration
+// of a provider or a provisioner refers to values, the variables count too, and if it refers to others than variables, all that the
+// plan read.
 //
 // The document is the JSON of the plan as the engine prints it, nothing hidden, so the text has the values of secrets: hash it with a
-// key. What the plan is applied with is not in it: the version and the image of the engine, the environment, and the variables, which
-// providers may get.
+// key. What the plan is applied with is not in it: the version and the image of the engine, the environment, and code that the plan
+// does not show, such as the locals and arguments of modules that a provider refers to, and the files that a provisioner reads. Who
+// compares the plans of two Runs has to compare these inputs too.
 func Of(document []byte) ([]byte, error) {
 	r := reader{decoder: json.NewDecoder(bytes.NewReader(document))}
 	r.decoder.UseNumber()
 	if err := r.members(r.member); err != nil {
 		return nil, err
+	}
+	if r.refers >= toVariables {
+		r.what.Variables = r.variables
+	}
+	if r.refers >= toOthers {
+		r.what.Read = r.read
 	}
 	return json.Marshal(r.what)
 }
@@ -39,6 +48,8 @@ type effects struct {
 	Partial                               bool
 	Providers                             map[string]any
 	Provisioners                          list
+	// Variables and Read are values that providers and provisioners may refer to; nil if none does.
+	Variables, Read json.RawMessage
 }
 
 // list has elements whose order does not count.
@@ -59,7 +70,21 @@ func (l *list) add(element any) error {
 type reader struct {
 	decoder *json.Decoder
 	what    effects
+	// refers is what the configuration of providers and provisioners refers to at most.
+	refers          reference
+	variables, read json.RawMessage
 }
+
+// reference is what an expression refers to.
+type reference int
+
+const (
+	toNothing reference = iota
+	// toVariables of the root module.
+	toVariables
+	// toOthers: the plan does not show the value, or shows it among what it read.
+	toOthers
+)
 
 // member reads a member of the plan.
 func (r *reader) member(name string) error {
@@ -89,8 +114,17 @@ func (r *reader) member(name string) error {
 			err = none("its format is %.20q", version)
 		}
 		return err
-	case "terraform_version", "applyable", "variables", "resource_drift", "planned_values", "prior_state", "relevant_attributes", "checks",
-		"timestamp":
+	case "variables":
+		variables, err := read[any](r) // sorts the members
+		if err == nil {
+			r.variables, err = json.Marshal(variables)
+		}
+		return err
+	case "prior_state":
+		var err error
+		r.read, err = read[json.RawMessage](r)
+		return err
+	case "terraform_version", "applyable", "resource_drift", "planned_values", "relevant_attributes", "checks", "timestamp":
 		_, err := read[json.RawMessage](r)
 		return err
 	}
@@ -216,7 +250,49 @@ func (r *reader) configuration() error {
 		Root      module         `json:"root_module"`
 	}](r)
 	r.what.Providers = c.Providers
+	for _, p := range c.Providers {
+		provider, _ := p.(map[string]any)
+		r.refers = max(r.refers, refersTo(provider["expressions"], provider["module_address"] == nil))
+	}
 	return errors.Join(err, r.provisioners("", c.Root))
+}
+
+// refersTo returns what expressions refer to. In another module than the root, a variable has the value of an argument.
+func refersTo(expressions any, inRoot bool) (to reference) {
+	switch e := expressions.(type) {
+	case map[string]any:
+		for name, member := range e {
+			if name == "references" {
+				to = max(to, namesOf(member, inRoot))
+			} else {
+				to = max(to, refersTo(member, inRoot))
+			}
+		}
+	case []any:
+		for _, element := range e {
+			to = max(to, refersTo(element, inRoot))
+		}
+	}
+	return to
+}
+
+// namesOf returns what names refer to. An expression may also have an argument of this name, which counts as toOthers.
+func namesOf(names any, inRoot bool) (to reference) {
+	list, ok := names.([]any)
+	if !ok {
+		return toOthers
+	}
+	for _, n := range list {
+		name, _ := n.(string)
+		switch kind, _, _ := strings.Cut(name, "."); {
+		case kind == "self", kind == "each", kind == "count", kind == "path", kind == "terraform": // of the change, or constant
+		case kind == "var" && inRoot:
+			to = max(to, toVariables)
+		default:
+			return toOthers
+		}
+	}
+	return to
 }
 
 // provisioners adds those of a module and the modules in it.
@@ -225,6 +301,7 @@ func (r *reader) provisioners(path string, m module) error {
 		if len(resource.Provisioners) == 0 {
 			continue
 		}
+		r.refers = max(r.refers, refersTo(resource.Provisioners, path == ""))
 		if err := r.what.Provisioners.add([]any{path + resource.Address, resource.Provisioners}); err != nil {
 			return err
 		}

@@ -83,6 +83,7 @@ func TestEqualEffectsHaveEqualFingerprints(t *testing.T) {
 			random.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 			again["resource_changes"], again["resource_drift"] = changes, []any{object{"address": "test.drifted"}}
 			again["timestamp"], again["terraform_version"] = fmt.Sprint(try), fmt.Sprint(try)
+			again["variables"] = object{"unused": object{"value": try}}
 			delete(again, "prior_state")
 			delete(again, "planned_values")
 			if got, err := of(t, again); err != nil || got != string(want) {
@@ -181,6 +182,71 @@ func encoded(t *testing.T, plan object) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// TestValuesOfProvidersCount: what a provider or a provisioner gets decides where and how a change is applied.
+func TestValuesOfProvidersCount(t *testing.T) {
+	of := func(change func(plan, config object)) string {
+		t.Helper()
+		plan := decoded(t, recorded(t)["replace"])
+		change(plan, plan["configuration"].(object))
+		text, err := of(t, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	refer := func(names ...any) any {
+		if len(names) == 0 {
+			return object{"region": object{"constant_value": "eu"}}
+		}
+		return object{"region": object{"references": names}}
+	}
+	provider := func(module string, names ...any) func(object) {
+		p := object{"name": "test", "expressions": refer(names...)}
+		if module != "" {
+			p["module_address"] = module
+		}
+		return func(config object) { config["provider_config"] = object{"test": p} }
+	}
+	provisioner := func(names ...any) func(object) {
+		return func(config object) {
+			config["root_module"].(object)["resources"].([]any)[0].(object)["provisioners"] = []any{
+				object{"type": "local-exec", "expressions": refer(names...)},
+			}
+		}
+	}
+	argument := func(config object) {
+		config["provider_config"] = object{"test": object{"name": "test", "expressions": object{"references": object{}}}}
+	}
+	for name, test := range map[string]struct {
+		refers          func(config object)
+		variables, read bool
+	}{
+		"constants":                            {provider(""), false, false},
+		"a variable":                           {provider("", "var.region"), true, false},
+		"a variable of a module":               {provider("module.a", "var.region"), true, true},
+		"a data source":                        {provider("", "var.region", "data.test.a.region", "data.test.a"), true, true},
+		"a local value":                        {provider("", "local.region"), true, true},
+		"a path":                               {provider("", "path.module"), false, false},
+		"a provisioner of its own resource":    {provisioner("self.id", "self"), false, false},
+		"a provisioner of a variable":          {provisioner("var.region"), true, false},
+		"a provisioner of another resource":    {provisioner("terraform_data.b.id"), true, true},
+		"an argument with the name references": {argument, true, true},
+	} {
+		want := of(func(_, config object) { test.refers(config) })
+		variables := of(func(plan, config object) {
+			test.refers(config)
+			plan["variables"] = object{"region": object{"value": "another"}}
+		})
+		read := of(func(plan, config object) {
+			test.refers(config)
+			plan["prior_state"] = object{"values": object{}}
+		})
+		if (variables != want) != test.variables || (read != want) != test.read {
+			t.Errorf("%s: the variables count: %v, and what the plan read: %v", name, variables != want, read != want)
+		}
+	}
 }
 
 func TestRecordedPlansDiffer(t *testing.T) {
