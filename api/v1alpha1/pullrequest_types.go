@@ -290,6 +290,30 @@ type PullRequestStack struct {
 	// Retries is the number of comments that requested another plan of the same inputs.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
+	// Approval is the approval of the plan by a comment. Unset if there is none.
+	// +optional
+	Approval *PullRequestApproval `json:"approval,omitempty"`
+}
+
+// PullRequestApproval is the approval of a plan by a comment of a pull request.
+type PullRequestApproval struct {
+	// By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
+	By string `json:"by"`
+	// At is when Cairn read the comment.
+	At metav1.Time `json:"at"`
+	// Head is the head commit that was approved.
+	Head string `json:"head"`
+	// PlanDigest is status.plan.digest of the Run whose plan was approved.
+	PlanDigest string `json:"planDigest"`
+	// Fingerprint is that of the approved plan. The approval counts for all plans with this fingerprint.
+	Fingerprint string `json:"fingerprint"`
+	// Author is true if the user has a commit in the pull request or opened it, or may have. With
+	// spec.preventSelfApproval of the Stack, the approval does not count then.
+	// +optional
+	Author bool `json:"author,omitempty"`
+	// Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else now.
+	// +optional
+	Void string `json:"void,omitempty"`
 }
 
 // StackOnMerge is what a Stack does when a pull request is merged, by the spec of the Stack and the plan of the pull
@@ -425,6 +449,10 @@ type PullRequestStackApply struct {
 	// Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
+	// Approval is whose approval of the pull request counts for the plan, or why it does not. Unset if there was none.
+	// Example: "the approval by gitea:git.example.com:bob does not count: the plan does something else".
+	// +optional
+	Approval string `json:"approval,omitempty"`
 }
 
 // StackApplyPhase is what a Stack did with the merge of a pull request.
@@ -577,6 +605,10 @@ type PullRequests struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	StatusContext string `json:"statusContext,omitempty"`
+	// CarryApproval lets an approval by the comment /cairn approve count after the merge, if the plan there does the same.
+	// Unset: plans are approved after the merge. Example: {maxAge: 24h}.
+	// +optional
+	CarryApproval *CarryApproval `json:"carryApproval,omitempty"`
 	// Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository.
 	// +optional
 	Runner *PullRequestRunner `json:"runner,omitempty"`
@@ -668,4 +700,16 @@ type RunPullRequest struct {
 	// belongs to the PullRequest, and plans with an empty state. Default: false.
 	// +optional
 	NewStack bool `json:"newStack,omitempty"`
+}
+
+// CarryApproval configures approvals in pull requests.
+type CarryApproval struct {
+	// MaxAge is how long an approval counts. At least 1m and at most 720h. Default: 24h.
+	// +kubebuilder:default="24h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('720h')",message="at least 1m and at most 720h"
+	// +optional
+	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
 }

@@ -222,6 +222,28 @@ type Approval struct {
 	By string `json:"by"`
 }
 
+// CarriedApproval is an approval in a pull request that counts for the plan of its merge.
+type CarriedApproval struct {
+	// PlanDigest is status.plan.digest of the plan for which it counts.
+	PlanDigest string `json:"planDigest"`
+	// By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
+	By string `json:"by"`
+	// At is when Cairn read the approval in the pull request.
+	At metav1.Time `json:"at"`
+	// PullRequest is the PullRequest in which the user approved.
+	PullRequest CarriedFrom `json:"pullRequest"`
+}
+
+// CarriedFrom is a pull request in which a plan was approved.
+type CarriedFrom struct {
+	// Namespace of the PullRequest.
+	Namespace string `json:"namespace"`
+	// Name of the PullRequest.
+	Name string `json:"name"`
+	// Number of the pull request at the Git provider. Example: 77.
+	Number int64 `json:"number"`
+}
+
 // Rejection rejects one plan and ends its Run.
 type Rejection struct {
 	// PlanDigest is status.plan.digest of the rejected plan.
@@ -305,6 +327,11 @@ type RunStatus struct {
 	// and something requires an approval.
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
+
+	// CarriedApproval is the approval that a user gave in a pull request to a plan that does the same. Cairn writes it
+	// after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
+	// +optional
+	CarriedApproval *CarriedApproval `json:"carriedApproval,omitempty"`
 
 	// Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
 	// older attempts are removed, except the newest one that may have changed resources.

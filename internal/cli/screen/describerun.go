@@ -95,8 +95,11 @@ func (d Description) run(p *page) {
 	p.row("  Cause", cause(r))
 	p.row("  Caused by", causedBy(r))
 	p.row("  Revision", Clean(r.Spec.Revision))
-	if a := r.Spec.Approval; a != nil {
+	if a := approval.Given(r); a != nil {
 		by := "by " + Clean(a.By)
+		if r.Spec.Approval == nil {
+			by += fmt.Sprintf(" in pull request %d", r.Status.CarriedApproval.PullRequest.Number)
+		}
 		if !approval.IsSent(r) {
 			by += ", not valid for this plan"
 		}

@@ -25,7 +25,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 		return head + " for an approval: " + runinfo.Summary(r.Status.Plan)
 	}
 	if approval.IsSent(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
-		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
+		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(approval.Given(r).By))
 	}
 	if step := running(r); step != nil && step.StartedAt != nil && succeeded.Reason != v1alpha1.ReasonCanceling {
 		return fmt.Sprintf("%s: %s %s", head, step.Name, Duration(s.Now.Sub(step.StartedAt.Time)))

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
@@ -80,7 +81,7 @@ func causeInShort(r *v1alpha1.Run) string {
 }
 
 func approvedBy(r *v1alpha1.Run) string {
-	if a := r.Spec.Approval; a != nil {
+	if a := approval.Given(r); a != nil {
 		return a.By
 	}
 	return ""

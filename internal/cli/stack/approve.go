@@ -155,7 +155,7 @@ func checkPending(s *session.Session, run *v1alpha1.Run) error {
 		return fmt.Errorf("no plan waits for an approval: %s", screen.Line(run, s.Style()))
 	case approval.IsSent(run):
 		return fmt.Errorf("the Run %s is approved already, by %s: %s",
-			run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.Style()))
+			run.Name, screen.Clean(approval.Given(run).By), screen.Line(run, s.Style()))
 	}
 	return nil
 }

@@ -15,11 +15,20 @@ type RBAC struct{ Client client.Client }
 
 // Allows implements Access.
 func (r RBAC) Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error) {
+	return r.review(ctx, user, groups, verb, "stacks", stack)
+}
+
+// AllowsRun implements Access.
+func (r RBAC) AllowsRun(ctx context.Context, user string, groups []string, verb string, run Key) (bool, error) {
+	return r.review(ctx, user, groups, verb, "runs", run)
+}
+
+func (r RBAC) review(ctx context.Context, user string, groups []string, verb, resource string, of Key) (bool, error) {
 	review := &authorizationv1.LocalSubjectAccessReview{
-		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace},
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "stacks",
-			Namespace: stack.Namespace, Name: stack.Name,
+			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource,
+			Namespace: of.Namespace, Name: of.Name,
 		}},
 	}
 	err := r.Client.Create(ctx, review)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -44,6 +45,8 @@ type AfterStack struct {
 	Same bool
 	// Read reports that the last reconcile of the Stack read what the base has now.
 	Read bool
+	// Carried are the facts about an approval that the pull request has for the Run; nil if there is none.
+	Carried *approval.Carried
 }
 
 // affectedStacks returns the Stacks that a pull request affected before it was merged; nil if there are none.
@@ -100,6 +103,7 @@ func (a After) next(known *v1alpha1.PullRequestApply, now time.Time) *v1alpha1.P
 			continue
 		case a.InBase:
 			stack.describe(&row, now.Sub(next.FetchedAt.Time) >= readWithin)
+			row.Approval = stack.approvalOf(before, row)
 		case next.FetchedAt != nil:
 			row.Phase = v1alpha1.StackApplySuperseded
 		}

@@ -102,7 +102,9 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	if parsed == nil {
 		return false, "", nil
 	}
-	if parsed.Verb != command.Plan && parsed.Verb != command.Help {
+	approves := parsed.Verb == command.Approve || parsed.Verb == command.Reject
+	switch {
+	case parsed.Verb == command.Apply, parsed.Verb == command.Unlock, approves && w.Settings.CarryApproval == nil:
 		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
 	}
 	facts := command.Snapshot{
@@ -110,18 +112,32 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 		HeadAllowed: w.PullRequest.Status.Commands.AllowedHead == w.PullRequest.Spec.Head.Commit,
 		Closed:      w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
 	}
-	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts.User); err != nil {
+	if approves {
+		facts.Plans = plansDigest(w.PullRequest.Status)
+		if err := authorsOf(ctx, w, provider, &facts); err != nil {
+			return false, "", err
+		}
+	}
+	if facts.Stacks, err = r.commandStacks(ctx, w, provider, c.Author, facts); err != nil {
 		return false, "", err
 	}
-	d := command.Decide(facts)
-	if parsed.Verb == command.Plan {
+	switch d := command.Decide(facts); parsed.Verb {
+	case command.Plan:
 		w.requestPlans(d, facts)
+		return d.Allowed(), d.Text(), nil
+	case command.Approve, command.Reject:
+		w.approve(d, facts)
+		return d.Allowed(), d.Text(), nil
+	default:
+		return true, d.Text(), nil
 	}
-	return d.Allowed() || parsed.Verb == command.Help, d.Text(), nil
 }
 
-// commandStacks returns the affected Stacks, with the verbs of a user on each.
-func (r *Reconciler) commandStacks(ctx context.Context, w *Snapshot, provider Provider, login, user string) ([]command.Stack, error) {
+// commandStacks returns the affected Stacks, with the verb of a command if the user has it.
+func (r *Reconciler) commandStacks(
+	ctx context.Context, w *Snapshot, provider Provider, login string, facts command.Snapshot,
+) ([]command.Stack, error) {
+	user, verb := facts.User, string(facts.Command.Verb)
 	groups, err := []string(nil), error(nil)
 	if user != "" {
 		if groups, err = provider.Groups(ctx, login); err != nil {
@@ -133,12 +149,18 @@ func (r *Reconciler) commandStacks(ctx context.Context, w *Snapshot, provider Pr
 		s := command.Stack{Namespace: a.Namespace, Name: a.Name, Affected: true}
 		s.Skipped = n >= int(*w.Settings.MaxStacks) && !slices.Contains(w.PullRequest.Status.Commands.Requested, a.String())
 		if user != "" {
-			allowed, err := r.Access.Allows(ctx, user, groups, verbPlan, a.Key)
+			allows, of := r.Access.Allows, a.Key
+			if facts.Plans != "" {
+				allows, of.Name = r.Access.AllowsRun, "" // the Run to approve does not exist yet
+			} else {
+				verb = verbPlan
+			}
+			allowed, err := allows(ctx, user, groups, verb, of)
 			if err != nil {
 				return nil, err
 			}
 			if allowed {
-				s.Verbs = []string{verbPlan}
+				s.Verbs = []string{verb}
 			}
 		}
 		if i := w.stack(a.Key); i >= 0 {
@@ -146,6 +168,11 @@ func (r *Reconciler) commandStacks(ctx context.Context, w *Snapshot, provider Pr
 			s.Phase, s.Head = known.Phase, w.PullRequest.Status.Head
 			if known.Run == "" { // it has no Run that could be in progress
 				s.Phase = ""
+			}
+			if facts.Plans != "" {
+				if err := r.describePlan(ctx, known, &s); err != nil {
+					return nil, err
+				}
 			}
 		}
 		all = append(all, s)

@@ -36,6 +36,8 @@ type Decision struct {
 	// Left are the pull requests whose head this one had: it may have replaced their statuses. They have to send them again, which
 	// is to be written before the status, and they may not have been reconciled while it had their head.
 	Left []*v1alpha1.PullRequest
+	// Carried are the Runs for which an approval of the pull request counts. It is to be written to them.
+	Carried []carried
 	// Messages to the Git provider.
 	Messages outbox.Plan[content]
 	// Again is when to decide again; 0 for not before an event.
@@ -44,7 +46,7 @@ type Decision struct {
 
 // Decide returns what is next for a PullRequest. It is pure: no client, clock or log.
 func Decide(w Snapshot) Decision {
-	d := Decision{Status: w.status(), Again: w.ReadAgain}
+	d := Decision{Status: w.status(), Again: w.ReadAgain, Carried: w.carried()}
 	left := w.PullRequest.Status.Delivered.Head
 	if left != d.Status.Head && !d.Status.Phase.Ended() {
 		d.Left = atHead(w.Others, left)
@@ -206,6 +208,9 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 	}
 	next.Stacks = w.observed(next.Stacks)
 	w.setOnMerge(next.Stacks)
+	for i, s := range next.Stacks {
+		next.Stacks[i].Approval = standing(s, next.Head)
+	}
 }
 
 // planOf returns the entry of a Stack: the one that it has while its inputs are the same, else one with another Run.
@@ -219,7 +224,7 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory && known.New == a.New {
 			return known
 		}
-		planned.Retries = known.Retries
+		planned.Retries, planned.Approval = known.Retries, known.Approval
 	}
 	if a.InputsDigest == "" && a.New {
 		planned.Message = runinfo.Clip(a.Problem, maxMessage)

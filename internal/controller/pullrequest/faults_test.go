@@ -46,6 +46,10 @@ func (a allowed) Allows(_ context.Context, user string, _ []string, _ string, st
 	return user == "gitlab:git.example.com:alice" && (a == nil || a[stack]), nil
 }
 
+func (a allowed) AllowsRun(_ context.Context, user string, _ []string, verb string, _ Key) (bool, error) {
+	return user == "gitlab:git.example.com:alice" && verb != "", nil
+}
+
 // A command allows the head that it names, whatever the times of the comment and of the push are.
 func TestACommandIsForTheHeadThatItNames(t *testing.T) {
 	for body, want := range map[string]string{

@@ -68,6 +68,8 @@ type mergeKey struct {
 type Access interface {
 	// Allows reports whether RBAC allows a user a verb on a Stack.
 	Allows(ctx context.Context, user string, groups []string, verb string, stack Key) (bool, error)
+	// AllowsRun reports whether RBAC allows a user a verb on a Run, or on all Runs of a namespace if it has no name.
+	AllowsRun(ctx context.Context, user string, groups []string, verb string, run Key) (bool, error)
 }
 
 // Merge implements Merger. The result is computed once for the same commits and Stacks. Whether the pull request is restricted

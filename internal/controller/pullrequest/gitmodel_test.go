@@ -302,6 +302,14 @@ func (g *gitModel) Allows(_ context.Context, user string, _ []string, _ string, 
 	return allowed, err
 }
 
+// AllowsRun implements Access.
+func (g *gitModel) AllowsRun(ctx context.Context, user string, groups []string, verb string, run Key) (bool, error) {
+	return g.Allows(ctx, user, groups, verb, run)
+}
+
+// SameInputs implements Merger.
+func (g *gitModel) SameInputs(context.Context, string, string) (bool, error) { return true, nil }
+
 // checkRun checks that a Run of a restricted pull request was allowed for its head.
 func (g *gitModel) checkRun(run *v1alpha1.Run) {
 	p := g.pull(int(numberOf(run)))

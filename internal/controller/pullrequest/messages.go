@@ -265,6 +265,9 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	case v1alpha1.PullRequestFailed, v1alpha1.PullRequestAwaitingCommand:
 		report.Message = ready.Message
 	}
+	if w.Settings.CarryApproval != nil && isApprovable(s) {
+		report.Plans = plansDigest(*s)
+	}
 	web := strings.TrimSuffix(w.WebURL, "/")
 	if web != "" {
 		report.URL = web + "/pullrequests/" + pull.Namespace + "/" + pull.Name
@@ -272,7 +275,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
-			DeletedDirectory: one.DeletedDirectory, New: one.New,
+			DeletedDirectory: one.DeletedDirectory, New: one.New, Approval: describeApproval(one.Approval),
 		}
 		if one.Run != "" && web != "" {
 			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run

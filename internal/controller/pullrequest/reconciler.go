@@ -31,6 +31,9 @@ type Merger interface {
 	Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error
 	// Merged returns the history of a base with the commit of a merge.
 	Merged(ctx context.Context, repo *v1alpha1.Repository, base, commit string) (Merged, error)
+	// SameInputs reports whether the plan of a pull request and that of a Run of the Stack, each named by the digest of its inputs,
+	// are of the same code, values and engine.
+	SameInputs(ctx context.Context, ofPull, ofRun string) (bool, error)
 	// Forget drops what is in memory about a PullRequest.
 	Forget(pull types.UID)
 }
@@ -108,6 +111,7 @@ func (r *Reconciler) reconcile(
 		return afterWrite(err)
 	}
 	runs := r.act(ctx, pull, persisted, w)
+	runs.err = errors.Join(runs.err, r.carry(ctx, d.Carried))
 	if errors.Is(runs.err, errGone) {
 		return ctrl.Result{}, nil
 	}
@@ -173,6 +177,9 @@ func (r *Reconciler) gather(
 	}
 	if err := r.gatherAfter(ctx, &w, repo); err != nil {
 		return w, err
+	}
+	if err := r.gatherCarried(ctx, &w, provider); err != nil {
+		return w, fmt.Errorf("read whether approvals count: %w", err)
 	}
 	return w, r.gatherRuns(ctx, &w)
 }

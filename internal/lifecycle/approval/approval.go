@@ -24,7 +24,7 @@ const (
 // Of returns the status of a Run's approval. preventSelfApproval is that of its Stack, which may set it after the Run was created; the
 // Run's own cannot be taken back.
 func Of(run *v1alpha1.Run, preventSelfApproval bool) Status {
-	a, plan := run.Spec.Approval, run.Status.Plan
+	a, plan := Given(run), run.Status.Plan
 	switch {
 	case a == nil:
 		return None
@@ -92,7 +92,7 @@ func excluded(run *v1alpha1.Run, prevents bool) (names []string) {
 // IsSent reports whether a user approved the plan of a Run, and the operator did not see it yet or found it valid: no
 // other user needs to approve it.
 func IsSent(run *v1alpha1.Run) bool {
-	a, plan, decided := run.Spec.Approval, run.Status.Plan, run.Status.Approval
+	a, plan, decided := Given(run), run.Status.Plan, run.Status.Approval
 	return a != nil && plan != nil && a.PlanDigest == plan.Digest &&
 		(decided == nil || decided.State == None || decided.State == Valid)
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/userapi"
 )
@@ -75,7 +76,7 @@ func run(r *v1alpha1.Run) userapi.Run {
 	if p := r.Status.Plan; p != nil {
 		row.Plan = countsOf(p)
 	}
-	if a := r.Spec.Approval; a != nil {
+	if a := approval.Given(r); a != nil {
 		row.ApprovedBy = intern(a.By)
 	}
 	wait := runinfo.WaitOf(r)

@@ -32,10 +32,15 @@ const Usage = `The first line of a new comment can be a command:
 
   /cairn plan [STACK...]   plan the affected Stacks again
   /cairn plan COMMIT       allow the plans of this head commit, of which you have read the code
+  /cairn approve DIGEST [STACK...]
+                           approve the plans that you have read, also for the merge
+  /cairn reject DIGEST [STACK...]
+                           withdraw that approval
   /cairn help              show this text
 
-STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. COMMIT has 40 digits. You need the
-verb plan on each Stack. Cairn applies after the merge.`
+STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. COMMIT and DIGEST have 40 digits. You need the
+verb plan on each Stack, or approve or reject on its Runs. Approvals require carryApproval of the Repository; the comment
+of Cairn has the command with the DIGEST of the plans. Cairn applies after the merge.`
 
 // Limits of a command.
 const (

@@ -16,6 +16,9 @@ type Snapshot struct {
 	User string
 	// Head is the head commit now.
 	Head string
+	// Plans identifies the head commit and the plans now, for commands about plans that the user has read; empty to identify them by
+	// the head commit alone.
+	Plans string
 	// Restricted: nothing of the pull request is planned unless a command names the head.
 	Restricted bool
 	// HeadAllowed: a command allowed the plans of this head.
@@ -47,6 +50,8 @@ type Stack struct {
 	PreventSelfApproval bool
 	// Approval of a plan; nil for none.
 	Approval *Approval
+	// Incomparable: no plan after the merge can be compared with this one.
+	Incomparable bool
 	// Locked: the pull request has the lock of the Stack.
 	Locked bool
 }
@@ -78,6 +83,7 @@ const (
 	NotApproved  Reason = "NotApproved"
 	NotLocked    Reason = "NotLocked"
 	NotAll       Reason = "NotAll"
+	Incomparable Reason = "Incomparable"
 )
 
 // Decision is what a command may do: the result of each Stack, or the reason why it is rejected as a whole.
@@ -188,6 +194,7 @@ func (c Command) needsPlan() bool { return c.Verb == Apply || c.Verb == Approve 
 // whole returns why nothing is done at all; nothing if the Stacks decide.
 func (s Snapshot) whole() (Reason, string) {
 	bound := s.Command.needsPlan() || s.Command.Verb == Plan && s.Restricted
+	ofPlans := s.Command.needsPlan() && s.Plans != ""
 	switch {
 	case s.User == "":
 		return Forbidden, "the user is not known at the Git provider"
@@ -197,6 +204,10 @@ func (s Snapshot) whole() (Reason, string) {
 		return Closed, "the pull request is closed"
 	case s.Conflict && s.Command.Verb != Reject:
 		return Conflict, "the head conflicts with the base: resolve the conflicts and push"
+	case ofPlans && s.Command.Commit != s.Plans:
+		return StalePlan, fmt.Sprintf("it names no plans, or other plans than there are now: read the comment of Cairn, "+
+			"which ends its first paragraph with the command /cairn %s", s.Command.Verb)
+	case ofPlans:
 	case bound && s.Command.Commit == "":
 		return HeadChanged, fmt.Sprintf("name the head commit that you have read: /cairn %s %s", s.Command.Verb, s.Head)
 	case s.Command.Commit != "" && s.Command.Commit != s.Head:
@@ -294,8 +305,12 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 		return StalePlan, "its plan is of an older head: wait for the new plan"
 	case st.SeenDigest != st.PlanDigest:
 		return StalePlan, "it has another plan now than the one that you read: read it and comment again"
+	case s.Command.Verb == Reject && s.Plans != "" && st.Approval == nil:
+		return NotApproved, "its plan is not approved"
 	case s.Command.Verb == Reject:
 		return Allowed, ""
+	case st.Incomparable:
+		return Incomparable, "Cairn cannot compare its plan with that of the merge: approve the Run after the merge"
 	case st.Denied:
 		return PolicyDenied, "a policy denies its plan"
 	case !st.Changes:
@@ -308,7 +323,7 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 		why += ", and a commit is of an author without a login at the Git provider"
 	}
 	switch {
-	case s.Command.Verb == Approve && s.isAuthor(s.User):
+	case s.Command.Verb == Approve && s.IsAuthor(s.User):
 		return SelfApproval, why
 	case s.Command.Verb == Apply && !s.isApproved(st):
 		return NotApproved, why
@@ -316,8 +331,8 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 	return Allowed, ""
 }
 
-// isAuthor reports whether a user has, or can have, written what is to be approved.
-func (s Snapshot) isAuthor(user string) bool {
+// IsAuthor reports whether a user has, or can have, written what is to be approved.
+func (s Snapshot) IsAuthor(user string) bool {
 	return s.UnknownAuthor || len(s.Authors) == 0 ||
 		slices.ContainsFunc(s.Authors, func(a string) bool { return strings.EqualFold(a, user) })
 }
@@ -325,5 +340,5 @@ func (s Snapshot) isAuthor(user string) bool {
 // isApproved reports whether another user approved this plan of this head commit.
 func (s Snapshot) isApproved(st Stack) bool {
 	a := st.Approval
-	return a != nil && a.By != "" && !s.isAuthor(a.By) && a.Head == s.Head && a.PlanDigest == st.PlanDigest
+	return a != nil && a.By != "" && !s.IsAuthor(a.By) && a.Head == s.Head && a.PlanDigest == st.PlanDigest
 }

@@ -129,7 +129,11 @@ func (d *document) addAfter(pr PullRequest) {
 		return
 	}
 	for _, s := range pr.After.sorted() {
-		row := fmt.Sprintf("| %s | %s | %s |\n", link(cell(s.key()), s.URL), s.state(), s.next(pr.Base))
+		state := s.state()
+		if s.Approval != "" {
+			state += ". " + cell(s.Approval)
+		}
+		row := fmt.Sprintf("| %s | %s | %s |\n", link(cell(s.key()), s.URL), state, s.next(pr.Base))
 		d.after = append(d.after, row)
 		name := element(s.key())
 		if d.Plain {

@@ -29,6 +29,8 @@ type PullRequest struct {
 	Message string
 	// Answer is the result of the last command, as text for the user who wrote it; empty for none.
 	Answer string
+	// Plans is the digest of the plans with which a comment can approve them; empty if none can be approved.
+	Plans string `json:",omitempty"`
 	// Stacks are the affected Stacks that Cairn plans, or would plan, in any order.
 	Stacks []Stack
 	// Skipped are affected Stacks beyond MaxStacks (spec.pullRequests.maxStacks) that no command has requested, as
@@ -78,6 +80,8 @@ type Stack struct {
 	New bool `json:",omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any more.
 	OnMerge *v1alpha1.StackOnMerge `json:",omitempty"`
+	// Approval describes the approval of the plan by a comment; empty for none.
+	Approval string `json:",omitempty"`
 }
 
 func (s Stack) key() string { return s.Namespace + "/" + s.Name }

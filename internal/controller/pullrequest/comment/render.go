@@ -152,6 +152,10 @@ func newDocument(pr PullRequest, f Format) document {
 	if pr.Phase == v1alpha1.PullRequestAwaitingCommand {
 		head.WriteString(span("/cairn plan "+pr.Head) + "\n\n")
 	}
+	if pr.Plans != "" {
+		head.WriteString("A user with the verb `approve` on Runs can approve these plans, also for the merge, with the comment:\n\n" +
+			span("/cairn approve "+pr.Plans) + "\n\n")
+	}
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
@@ -232,6 +236,9 @@ func (d *document) addRow(pr PullRequest, s Stack) {
 	phase := cmp.Or(string(s.Phase), "Queued")
 	if (pr.Phase != v1alpha1.PullRequestPlanned || s.isUnplanned()) && s.Phase == "" {
 		phase = "Not planned"
+	}
+	if s.Approval != "" {
+		phase += ", " + cell(s.Approval)
 	}
 	row := fmt.Sprintf("| %s | %s | %s | %s |", link(cell(s.key()), s.URL), phase, s.changes(), s.policies())
 	if d.onMerge {

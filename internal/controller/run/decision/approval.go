@@ -142,7 +142,7 @@ func approvalHint(w Snapshot) string {
 		return "; not applied while spec.apply of the Stack is Never"
 	}
 	var parts []string
-	a := w.Run.Spec.Approval
+	a := approval.Given(w.Run)
 	switch approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) {
 	case approval.OtherPlan:
 		parts = append(parts, "the approval by "+a.By+" was for another plan")

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
 // WriteStatus writes the status of a Run, under an optimistic lock, and records it. The audit line of a Run that ends
@@ -46,8 +47,11 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 	if p := run.Status.Plan; p != nil {
 		line = append(line, "planDigest", p.Digest, "add", p.Add, "change", p.Change, "destroy", p.Destroy, "replace", p.Replace)
 	}
-	if a := run.Spec.Approval; a != nil {
+	if a := approval.Given(run); a != nil {
 		line = append(line, "approvedBy", a.By, "approvedPlan", a.PlanDigest)
+	}
+	if c := run.Status.CarriedApproval; c != nil {
+		line = append(line, "carriedFrom", c.PullRequest.Namespace+"/"+c.PullRequest.Name)
 	}
 	if r := run.Spec.Rejection; r != nil {
 		line = append(line, "rejectedBy", r.By, "rejectedPlan", r.PlanDigest)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -106,7 +107,7 @@ func ended(before, after *v1alpha1.RunStatus) []v1alpha1.Attempt {
 // approvalWait is how long a plan has waited for the approval that a write begins to act on.
 func approvalWait(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.Time, ok bool) {
 	n := len(run.Status.Attempts)
-	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying || run.Spec.Approval == nil || n < 2 {
+	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying || approval.Given(run) == nil || n < 2 {
 		return from, to, false
 	}
 	plan, apply := run.Status.Attempts[n-2], run.Status.Attempts[n-1]
