@@ -328,7 +328,7 @@ type RunStatus struct {
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
 
-	// CarriedApproval is the approval that a user gave in a pull request to a plan that does the same. Cairn writes it
+	// CarriedApproval is the approval of a plan that does the same, by a comment of a pull request. Cairn writes it
 	// after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
 	// +optional
 	CarriedApproval *CarriedApproval `json:"carriedApproval,omitempty"`

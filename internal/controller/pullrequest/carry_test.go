@@ -96,7 +96,7 @@ func TestACommentApprovesThePlansThatItNames(t *testing.T) {
 	w.comments(t, "alice", "/cairn approve "+shown+" net")
 	want := v1alpha1.PullRequestApproval{
 		By: "gitlab:git.example.com:alice", At: metav1.Time{Time: noon}, Head: headOne, PlanDigest: "sha256:create net", Fingerprint: "create net",
-		Author: true, // GitLab does not tell who has a commit
+		Author: true, // GitLab does not report who has a commit
 	}
 	if a := w.approval("net"); a == nil || *a != want {
 		t.Errorf("%+v, want %+v", a, want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -106,4 +107,25 @@ func TestPolicyMakesTheRunWait(t *testing.T) {
 	r.approve(destroying.Digest)
 	r.reconcile()
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
+// An approval that the operator carried from a pull request begins the apply of the plan that it names, and of no other.
+func TestCarriedApprovalBeginsTheApplyOfItsPlan(t *testing.T) {
+	r := plansToDestroy(t, noPolicies, func(s *v1alpha1.StackSpec) { s.Apply = v1alpha1.ApplyManual })
+	carry := func(digest string) {
+		before := r.run.DeepCopy()
+		r.run.Status.CarriedApproval = &v1alpha1.CarriedApproval{
+			PlanDigest: digest, By: "gitea:git.example.com:bob", At: metav1.Now(), PullRequest: v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-77", Number: 77},
+		}
+		apiserver.Must(r.T, r.Env.Client.Status().Patch(r.Context(), r.run, client.MergeFrom(before)))
+		r.Seen(r.run)
+		r.reconcile()
+	}
+	carry("sha256:" + strings.Repeat("e", 64))
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
+	carry(destroying.Digest)
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+	if c := r.run.Status.CarriedApproval; c == nil || c.PullRequest.Number != 77 || r.run.Spec.Approval != nil {
+		t.Errorf("the Run has %+v", c)
+	}
 }

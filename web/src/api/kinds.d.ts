@@ -99,6 +99,11 @@ export interface components {
                     moreStacks?: number;
                     /** @description Stacks are those that the pull request affected when it was merged, by namespace and name. At most 500. */
                     stacks?: {
+                        /**
+                         * @description Approval is whose approval of the pull request counts for the plan, or why it does not. Unset if there was none.
+                         *     Example: "the approval by gitea:git.example.com:bob does not count: the plan does something else".
+                         */
+                        approval?: string;
                         /** @description Message explains the reason, at most 300 bytes. */
                         message?: string;
                         /** @description Name of the Stack. */
@@ -139,6 +144,13 @@ export interface components {
                              *     it. Example: 1.12.6.
                              */
                             engineVersion?: string;
+                            /**
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+                             *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+                             *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+                             *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                             */
+                            fingerprint?: string;
                             /**
                              * Format: int32
                              * @description Forget is the number of resources to remove from the state without destroying them.
@@ -496,6 +508,29 @@ export interface components {
                 }[];
                 /** @description Stacks are the affected Stacks that are planned, by namespace and name. */
                 stacks?: {
+                    /** @description Approval is the approval of the plan by a comment. Unset if there is none. */
+                    approval?: {
+                        /**
+                         * Format: date-time
+                         * @description At is when Cairn read the comment.
+                         */
+                        at: string;
+                        /**
+                         * @description Author is true if the user has a commit in the pull request or opened it, or may have. With
+                         *     spec.preventSelfApproval of the Stack, the approval does not count then.
+                         */
+                        author?: boolean;
+                        /** @description By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
+                        by: string;
+                        /** @description Fingerprint is that of the approved plan. The approval counts for all plans with this fingerprint. */
+                        fingerprint: string;
+                        /** @description Head is the head commit that was approved. */
+                        head: string;
+                        /** @description PlanDigest is status.plan.digest of the Run whose plan was approved. */
+                        planDigest: string;
+                        /** @description Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else now. */
+                        void?: string;
+                    };
                     /**
                      * @description Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
                      *     last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
@@ -856,6 +891,17 @@ export interface components {
                  *     are ignored.
                  */
                 pullRequests?: {
+                    /**
+                     * @description CarryApproval lets an approval by the comment /cairn approve count after the merge, if the plan there does the same.
+                     *     Unset: plans are approved after the merge. Example: {maxAge: 24h}.
+                     */
+                    carryApproval?: {
+                        /**
+                         * @description MaxAge is how long an approval counts. At least 1m and at most 720h. Default: 24h.
+                         * @default 24h
+                         */
+                        maxAge: string;
+                    };
                     /**
                      * @description Credentials is a Secret with the key token: a token of the Git provider that can read pull requests, and write
                      *     comments and commit statuses. Comments are of the user of this token. For an App of GitHub, the keys are
@@ -1520,6 +1566,33 @@ export interface components {
                         state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
                     }[];
                 }[];
+                /**
+                 * @description CarriedApproval is the approval of a plan that does the same, by a comment of a pull request. Cairn writes it
+                 *     after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
+                 */
+                carriedApproval?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when Cairn read the approval in the pull request.
+                     */
+                    at: string;
+                    /** @description By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
+                    by: string;
+                    /** @description PlanDigest is status.plan.digest of the plan for which it counts. */
+                    planDigest: string;
+                    /** @description PullRequest is the PullRequest in which the user approved. */
+                    pullRequest: {
+                        /** @description Name of the PullRequest. */
+                        name: string;
+                        /** @description Namespace of the PullRequest. */
+                        namespace: string;
+                        /**
+                         * Format: int64
+                         * @description Number of the pull request at the Git provider. Example: 77.
+                         */
+                        number: number;
+                    };
+                };
                 /**
                  * @description Conditions are the latest observations of the Run. Succeeded is Unknown until the Run finishes.
                  *     Reconciling is set until the Run finishes. Stalled is set if the Run failed or was canceled.

@@ -9,7 +9,7 @@ import { RunDuration } from '../../ui/RunDuration'
 import { Ago, useNow } from '../../ui/Time'
 import { CommitLink } from '../CommitLink'
 import { safe } from '../text/escape'
-import { phaseOf } from './actions'
+import { approvalOf, phaseOf } from './actions'
 import { revision, short, waitsFor } from './words'
 
 /** What a Run is, why it is there, and what it waits for. */
@@ -90,7 +90,7 @@ export function RunHead({
           <RunDuration run={detail.row} beside />
           {(status?.retries ?? 0) > 0 && <span className="text-muted">, {status?.retries} tried again</span>}
         </Fact>
-        {spec.approval && (
+        {approvalOf(detail.object) && (
           <Fact name="Approved">
             <Approved detail={detail} />
           </Fact>
@@ -108,13 +108,15 @@ export function RunHead({
 }
 
 function Approved({ detail }: { detail: Detail<'runs'> }) {
-  const { spec, status } = detail.object
-  const approval = spec.approval
+  const { status } = detail.object
+  const approval = approvalOf(detail.object)
   if (!approval) return null
+  const from = approval === status?.carriedApproval ? status.carriedApproval.pullRequest : undefined
   const applied = status?.attempts?.findLast((a) => a.phase === 'Apply' && a.finishedAt && !a.failure)
   return (
     <>
       by {safe(approval.by)}
+      {from && ` in pull request ${from.number}`}
       {status?.plan && approval.planDigest !== status.plan.digest && (
         <span className="text-warn">, of an earlier plan; not valid for this one</span>
       )}

@@ -22,9 +22,18 @@ export function failedStep(run: RunObject): string | undefined {
   return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
 }
 
+/** The approval of a Run: that of a user, else one that was given in a pull request. */
+export function approvalOf({ spec, status }: RunObject): { by: string; planDigest: string } | undefined {
+  const carried = status?.carriedApproval
+  const own = spec.approval
+  return carried && own?.planDigest !== status.plan?.digest ? carried : own
+}
+
 /** Whether a user approved the plan of a Run, and the operator did not see it yet or found it valid. */
-export function isApproved({ spec, status }: RunObject): boolean {
-  const sent = !!spec.approval && spec.approval.planDigest === status?.plan?.digest
+export function isApproved(run: RunObject): boolean {
+  const { status } = run
+  const approval = approvalOf(run)
+  const sent = !!approval && approval.planDigest === status?.plan?.digest
   return sent && ['Pending', 'Valid'].includes(status?.approval?.state ?? 'Pending')
 }
 

@@ -4,7 +4,7 @@ import { condition } from '../../api/kinds'
 import { waits, waitsForText } from '../../api/reasons'
 import { duration } from '../../ui/time'
 import { destroys } from '../plan/types'
-import { isFinished, waitsForApproval } from './actions'
+import { approvalOf, isFinished, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 /** What of a plan, or of drift, is counted. */
@@ -84,7 +84,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
     return `Waits for the next attempt, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
   // Of an approval that does not count, the message has the reason.
-  if (!run.spec.approval && waitsForApproval(run)) {
+  if (!approvalOf(run) && waitsForApproval(run)) {
     const users = run.status?.approval?.excludedUsers ?? []
     const not = users.length > 0 ? `a user other than ${users.join(', ')}` : 'a user'
     return `Waits for the approval of ${not}.`
