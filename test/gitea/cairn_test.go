@@ -476,6 +476,73 @@ func TestLifeOfPullRequests(t *testing.T) {
 	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
 }
 
+// An approval in the pull request counts for the plan of the merge if that does the same, and for no other.
+func TestApprovalIsCarriedToTheMerge(t *testing.T) {
+	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) { spec.PullRequests.CarryApproval = &v1alpha1.CarryApproval{} })
+	ctx := t.Context()
+	bob := "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
+	f.create(
+		&rbacv1.Role{ObjectMeta: object("approves"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"runs"}, Verbs: []string{"approve"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: object("approves"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "approves"}, Subjects: []rbacv1.Subject{
+			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
+		}},
+	)
+	run := func(name string) *v1alpha1.Run {
+		r := &v1alpha1.Run{}
+		_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, r) // it may not exist yet
+		return r
+	}
+	ends := func(name string, phase v1alpha1.RunPhase) {
+		f.eventually("Run "+name+" is "+string(phase), func() string { return unless(run(name).Status.Phase == phase, run(name).Status) })
+	}
+	manual := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"apply":"Manual"}}`))
+	must(t, f.Patch(ctx, &v1alpha1.Stack{ObjectMeta: object("net")}, manual))
+	f.push("main", map[string]string{"net/main.tf": terraform("net", "2")})
+	ends("net-2", v1alpha1.PhaseAwaitingApproval)
+	if out, code := f.cairn("approve", "net-2", "--yes"); code != 0 { // the change of the Stack ends with an apply
+		t.Fatal(out)
+	}
+	ends("net-2", v1alpha1.PhaseSucceeded)
+
+	merge := func(number int) {
+		must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil))
+	}
+	approve := func(branch, value string) (number int, head string) {
+		head = f.push(branch, map[string]string{"net/main.tf": terraform("net", value)})
+		number = f.open("alice", branch, "Change the network")
+		f.await(number, head, "success", "1 Stack planned", "/cairn approve ")
+		_, after, _ := strings.Cut(f.comments(number)[0], "/cairn approve ")
+		f.comment("alice", number, "/cairn approve "+after[:40])
+		f.await(number, head, "success", "does not have the verb approve")
+		f.comment("bob", number, "/cairn approve "+after[:40])
+		f.await(number, head, "success", "approved by "+bob)
+		return number, head
+	}
+	number, _ := approve("same", "3")
+	merge(number)
+	ends("net-3", v1alpha1.PhaseSucceeded)
+	if r := run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
+		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest || r.Status.CarriedApproval.PullRequest.Number != int64(number) {
+		t.Errorf("Run net-3: %+v, %+v", r.Spec.Approval, r.Status.CarriedApproval)
+	}
+	f.eventually("the comment has who approved", func() string {
+		return unless(strings.Contains(f.comments(number)[0], "Approved by "+bob), f.comments(number))
+	})
+
+	number, head := approve("other", "4")
+	f.push("main", map[string]string{"net/more.tf": terraform("more", "1")})
+	f.await(number, head, "success", "is void: ")
+	merge(number)
+	f.eventually("the comment has why the approval does not count", func() string {
+		return unless(strings.Contains(f.comments(number)[0], "does not count: "), f.comments(number))
+	})
+	for _, r := range f.runs() {
+		if r.Name != "net-3" && r.Status.CarriedApproval != nil {
+			t.Errorf("Run %s has %+v", r.Name, r.Status.CarriedApproval)
+		}
+	}
+}
+
 // atlantis #4932: a status that the provider did not accept was lost. What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
 func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
 	f := newFixture(t, nil)
