@@ -550,6 +550,11 @@ export interface components {
                     name: string;
                     /** @description Namespace of the Stack. */
                     namespace: string;
+                    /**
+                     * @description New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
+                     *     Message has why there is none, the status of the pull request does not fail.
+                     */
+                    new?: boolean;
                     /** @description OnMerge is what the Stack does when the pull request is merged. Unset while it is not known. */
                     onMerge?: {
                         /**
@@ -562,11 +567,6 @@ export interface components {
                         /** @description Rules are those that require an approval. Empty unless the action is AwaitApproval. */
                         rules?: string[];
                     };
-                    /**
-                     * @description New is true if a StackSet would create the Stack after the merge. The plan then begins with an empty state. If
-                     *     Message has why there is none, the status of the pull request does not fail.
-                     */
-                    new?: boolean;
                     /**
                      * @description Phase of the Run.
                      * @enum {string}
