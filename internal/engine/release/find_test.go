@@ -180,7 +180,8 @@ func TestInvalidVersionLists(t *testing.T) {
 	}
 	t.Run("no folder", func(t *testing.T) {
 		r := newFixture(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = "file:///is/not/there" })
-		if v, err := r.Find(t.Context(), OpenTofu, ""); !errors.Is(err, ErrUnreachable) {
+		v, err := r.Find(t.Context(), OpenTofu, "")
+		if !errors.Is(err, ErrUnreachable) || strings.Count(err.Error(), ErrUnreachable.Error()) != 1 {
 			t.Errorf("%q, %v", v, err)
 		}
 		if _, err := r.get("1.8.0"); !errors.Is(err, ErrUnreachable) {

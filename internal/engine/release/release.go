@@ -222,7 +222,11 @@ func (r *Releases) list(ctx context.Context, product Product) ([]*version.Versio
 		defer r.transfers.End(string(product))
 		names, err := versionsOf(ctx, r.sources[product])
 		if err != nil {
-			return nil, fmt.Errorf("%w: versions of %s: %w", ErrUnreachable, product, err)
+			err = fmt.Errorf("versions of %s: %w", product, err)
+			if errors.Is(err, ErrUnreachable) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		return sorted(names), nil
 	})
