@@ -52,6 +52,11 @@ func TestGetResources(t *testing.T) {
 	if out, _, code := d.cairn(t.Context(), "", "get", "resource", "-A", "-o", "name"); code != 0 || out != "t.a[2]\n" {
 		t.Errorf("%d: %s", code, out)
 	}
+	answers = []userapi.Resources{page("", userapi.MissingResources{}), page("", userapi.MissingResources{}), page("", userapi.MissingResources{}, a)}
+	d.stack("empty")
+	d.want(1, "there is no Stack emty in namespace "+d.Namespace+": did you mean empty?", "", "get", "resources", "emty")
+	d.want(0, "There are no resources in these states.", "", "get", "resources", "empty")
+	d.want(0, "t.a[2]", "", "get", "resources", "net") // its Stack was deleted
 	for _, args := range [][]string{
 		{"get", "resources", "net", "-A"}, {"get", "resources", "-w"}, {"get", "resources", "-l", "a=b"}, {"get", "--type", "t"},
 	} {

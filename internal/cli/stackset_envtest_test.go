@@ -126,5 +126,6 @@ func TestStackSetsAreShown(t *testing.T) {
 	d.want(0, "platform\n", "", "__complete", "confirm-deletions", "")
 	d.want(0, "stackset/platform\n", "", "__complete", "describe", "stackset/")
 	d.want(0, "platform\n", "", "__complete", "get", "--stackset=")
+	d.want(0, "json\nyaml\nwide\nname\n", "", "__complete", "get", "--output=")
 	d.want(1, "stackset/platform is a StackSet", "", "apply", "stackset/platform")
 }

@@ -67,6 +67,7 @@ func newCLIEnv(t *testing.T) *cliEnv {
 	})
 	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/logs", func(w http.ResponseWriter, r *http.Request) { d.logs(w, r) })
 	mux.HandleFunc("GET /api/v1/resources", func(w http.ResponseWriter, r *http.Request) { d.resources(w, r) })
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/resources", func(w http.ResponseWriter, r *http.Request) { d.resources(w, r) })
 	d.server = httptest.NewTLSServer(mux)
 	t.Cleanup(d.server.Close)
 	return d

@@ -51,6 +51,8 @@ func AddFormatFlag(cmd *cobra.Command, format *string, additional ...string) {
 	last := len(known) - 1
 	usage := strings.Join(known[:last], ", ") + " or " + known[last]
 	cmd.Flags().VarP(&formatFlag{format, known}, "output", "o", usage)
+	complete := cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("output", complete) // the flag is in the line before
 }
 
 // Set rejects a format that the command does not support.

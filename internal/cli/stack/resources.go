@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
@@ -32,6 +35,14 @@ func getResources(ctx context.Context, s *session.Session, stacks []string, g ge
 	all, err := readResources(ctx, s, ns, url.Values{"stack": stacks, "type": g.types})
 	if err != nil {
 		return err
+	}
+	for _, name := range stacks { // a State can have resources after its Stack was deleted
+		if slices.ContainsFunc(all.Items, func(r userapi.Resource) bool { return r.Stack == name }) {
+			continue
+		}
+		if _, err := s.Stack(ctx, name); apierrors.IsNotFound(err) {
+			return err
+		}
 	}
 	switch g.format {
 	case session.FormatJSON, session.FormatYAML:
