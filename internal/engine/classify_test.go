@@ -77,7 +77,8 @@ func TestClassify(t *testing.T) {
 		{"count", StepPlan, ConfigurationError, "Invalid count argument: "},
 		{"cycle", StepPlan, ConfigurationError, "Cycle: terraform_data."},
 		{"function", StepPlan, ConfigurationError, "Invalid function argument: "},
-		{"missing-variable", StepPlan, ConfigurationError, "No value for required variable: "},
+		{"missing-variable", StepPlan, ConfigurationError, `No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
+			"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
 		{"precondition", StepPlan, ConfigurationError, "Resource precondition failed: no way (main.tf:5)"},
 		{"prevent-destroy", StepPlan, ConfigurationError, "Resource instance cannot be destroyed: "},
 		{"sensitive-output", StepPlan, ConfigurationError, "Output refers to sensitive values: "},

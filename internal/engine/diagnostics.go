@@ -96,6 +96,9 @@ func FirstError(diagnostics []Diagnostic) *Diagnostic {
 	return first
 }
 
+// advisesFlags is what an engine advises for a required variable without a value. A Stack has no command line.
+const advisesFlags = "Use a -var or -var-file command line argument to provide a value for this variable."
+
 // String is the diagnostic on one line: what, why, where.
 func (d Diagnostic) String() string {
 	text := strings.Join(strings.Fields(d.Summary), " ")
@@ -103,6 +106,7 @@ func (d Diagnostic) String() string {
 	if d.AdvisesSelection() {
 		detail = d.advice()
 	}
+	detail = strings.Replace(detail, advisesFlags, "Set it in spec.variables of the Stack, or set a default in the code.", 1)
 	if detail != "" {
 		text += ": " + detail
 	}

@@ -93,7 +93,8 @@ func TestClassifyTerraform(t *testing.T) {
 		{"remote-module", StepInit, Transient, "Failed to download module: "},
 		{"count", StepPlan, ConfigurationError, "Invalid count argument: "},
 		{"cycle", StepPlan, ConfigurationError, "Cycle: terraform_data."},
-		{"missing-variable", StepPlan, ConfigurationError, "No value for required variable: "},
+		{"missing-variable", StepPlan, ConfigurationError, `No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
+			"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
 		{"precondition", StepPlan, ConfigurationError, "Resource precondition failed: no way (main.tf:5)"},
 		{"prevent-destroy", StepPlan, ConfigurationError, "Instance cannot be destroyed: "},
 		{"unknown-argument", StepPlan, ConfigurationError, "Unsupported argument: "},
