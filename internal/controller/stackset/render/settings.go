@@ -127,6 +127,10 @@ func wrongField(data []byte, err error, strict []error) string {
 		reason = strings.TrimPrefix(err.Error(), "json: ")
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			field = wrong.Field
+			reason = fmt.Sprintf("%s is of type %s, and has to be of type %s", field, wrong.Value, typeName(wrong.Type))
+			if wrong.Value == "bool" && wrong.Type.Kind() == reflect.String {
+				reason += " (quote texts such as n, no, on and yes)"
+			}
 		}
 	} else {
 		reason = strict[0].Error()
@@ -140,6 +144,19 @@ func wrongField(data []byte, err error, strict []error) string {
 		}
 	}
 	return reason
+}
+
+// typeName is the JSON type of values of a Go type.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.String, reflect.Bool:
+		return t.Kind().String()
+	}
+	return "number"
 }
 
 // valueAt is the value at a path such as spec.variables[0].value.
