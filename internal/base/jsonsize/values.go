@@ -1,4 +1,5 @@
-// Package jsonsize bounds the memory that a JSON text takes once it is decoded.
+// Package jsonsize reads the parts of a JSON text where they are, and bounds the memory that they take once they are
+// decoded.
 package jsonsize
 
 // HasMoreValues reports whether there are more than most values in JSON: each but the first in an object or a list

@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"cairn.dev/cairn/internal/base/jsonsize"
@@ -39,34 +38,19 @@ func (p *part) UnmarshalJSON(text []byte) error {
 
 // pieces reads what is in a list or an object one by one, each only if there is memory to decode it. That is free
 // again afterwards.
-func pieces(data []byte, start json.Delim, left *budget, read func(name string, piece []byte) error) error {
-	if len(data) == 0 || string(data) == "null" {
+func pieces(data part, start byte, left *budget, read func(name string, piece []byte) error) error {
+	if len(data) == 0 {
 		return nil
 	}
-	wrong := func(err error) error { return fmt.Errorf("the engine's plan in JSON: %w", clean(err)) }
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if token, err := decoder.Token(); err != nil || token != start {
-		return wrong(err)
-	}
-	for decoder.More() {
-		name := ""
-		if start == '{' {
-			token, err := decoder.Token()
-			if err != nil {
-				return wrong(err)
-			}
-			name, _ = token.(string)
-		}
-		var piece part // until the next one is read
-		if err := decoder.Decode(&piece); err != nil {
-			return wrong(err)
-		}
+	err := jsonsize.ForEach(data, start, func(quoted, piece []byte) error {
 		if jsonsize.HasMoreValues(piece, left.left/valueWeight) {
 			return ErrTooLarge
 		}
-		if err := read(name, piece); err != nil {
-			return err
-		}
+		name, _ := textOf(quoted)
+		return read(name, piece)
+	})
+	if errors.Is(err, jsonsize.ErrKind) {
+		return fmt.Errorf("the engine's plan in JSON: not as expected")
 	}
-	return nil
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"cairn.dev/cairn/internal/base/jsonsize"
 	"cairn.dev/cairn/internal/engine"
 )
 
@@ -62,7 +63,7 @@ type managed int
 // UnmarshalJSON counts those in a list.
 func (m *managed) UnmarshalJSON(list []byte) error {
 	*m = 0
-	return forEach(list, '[', func(_, resource []byte) error {
+	return jsonsize.ForEach(list, '[', func(_, resource []byte) error {
 		var r struct {
 			Mode      string    `json:"mode"`
 			Instances instances `json:"instances"`
@@ -81,7 +82,7 @@ type instances int
 // UnmarshalJSON counts the objects in a list.
 func (n *instances) UnmarshalJSON(list []byte) error {
 	*n = 0
-	return forEach(list, '[', func(_, instance []byte) error {
+	return jsonsize.ForEach(list, '[', func(_, instance []byte) error {
 		if instance[0] != '{' {
 			return errors.New("an instance is not an object")
 		}
@@ -99,7 +100,7 @@ type outputs map[string]Output
 // UnmarshalJSON reads them from an object.
 func (o *outputs) UnmarshalJSON(object []byte) error {
 	*o = outputs{}
-	return forEach(object, '{', func(quoted, value []byte) error {
+	return jsonsize.ForEach(object, '{', func(quoted, value []byte) error {
 		var name string
 		var output Output
 		err := errors.Join(json.Unmarshal(quoted, &name), json.Unmarshal(value, &output))
@@ -146,7 +147,7 @@ func WithSerial(data []byte, serial int64) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	copied := 0
-	err := forEach(data, '{', func(quoted, value []byte) error {
+	err := jsonsize.ForEach(data, '{', func(quoted, value []byte) error {
 		var name string
 		if err := json.Unmarshal(quoted, &name); err != nil || name != "serial" {
 			return err

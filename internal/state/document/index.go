@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"cairn.dev/cairn/internal/base/jsonsize"
 )
 
 // An Index lists the managed resource instances of a state, without their attributes: addresses and types.
@@ -63,11 +65,11 @@ func NewIndex(state []byte) (Index, error) {
 		return Index{}, ErrNotState
 	}
 	left := MaxIndex
-	err := forEach(state, '{', func(quoted, resources []byte) error {
+	err := jsonsize.ForEach(state, '{', func(quoted, resources []byte) error {
 		if string(quoted) != `"resources"` {
 			return nil
 		}
-		return forEach(resources, '[', func(_, resource []byte) error { return index.add(resource, &left) })
+		return jsonsize.ForEach(resources, '[', func(_, resource []byte) error { return index.add(resource, &left) })
 	})
 	if err != nil {
 		return Index{}, fmt.Errorf("%w: %w", ErrNotState, err)
@@ -80,7 +82,7 @@ func (x *Index) add(resource []byte, left *int) error {
 	var r IndexedResource
 	var mode, provider string
 	var instances []byte
-	err := forEach(resource, '{', func(quoted, value []byte) error {
+	err := jsonsize.ForEach(resource, '{', func(quoted, value []byte) error {
 		switch string(quoted) {
 		case `"mode"`:
 			return json.Unmarshal(value, &mode)
@@ -101,7 +103,7 @@ func (x *Index) add(resource []byte, left *int) error {
 		return err
 	}
 	r.Provider = providerSource(provider)
-	err = forEach(instances, '[', func(_, text []byte) error {
+	err = jsonsize.ForEach(instances, '[', func(_, text []byte) error {
 		instance, err := parseInstance(text)
 		size := len(r.Address(instance)) + len(r.Provider) + len(instance.Deposed) + perInstance
 		if size > *left || size > MaxAddress {
@@ -120,7 +122,7 @@ func (x *Index) add(resource []byte, left *int) error {
 
 func parseInstance(text []byte) (IndexedInstance, error) {
 	var i IndexedInstance
-	err := forEach(text, '{', func(quoted, value []byte) error {
+	err := jsonsize.ForEach(text, '{', func(quoted, value []byte) error {
 		switch string(quoted) {
 		case `"index_key"`:
 			var err error

@@ -3,6 +3,7 @@ package planfile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"cairn.dev/cairn/internal/base/jsonsize"
@@ -213,33 +214,22 @@ func (d *document) members(raw json.RawMessage, compare func(string, object) (ob
 }
 
 // pieces calls do for each object in a list, or for each of an object with its name.
-func (d *document) pieces(raw json.RawMessage, start json.Delim, do func(name string, o object) error) error {
-	if len(raw) == 0 || string(raw) == "null" {
+func (d *document) pieces(raw json.RawMessage, start byte, do func(name string, o object) error) error {
+	if len(raw) == 0 {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	if token, err := decoder.Token(); err != nil || token != start {
-		return mismatch("a list of changes is none")
-	}
-	for decoder.More() {
-		name := ""
-		if start == '{' {
-			token, err := decoder.Token()
-			if err != nil {
-				return mismatch("a list of changes is none")
-			}
-			name = token.(string) // the decoder lets nothing else stand before a colon
-		}
+	err := jsonsize.ForEach(raw, start, func(quoted, text []byte) error {
+		var name string
 		var o object
-		if err := decoder.Decode(&o); err != nil || o == nil {
+		if start == '{' && json.Unmarshal(quoted, &name) != nil || decodeJSON(text, &o) != nil || o == nil {
 			return mismatch("a list of changes has an element that is none")
 		}
-		if err := do(name, o); err != nil {
-			return err
-		}
+		return do(name, o)
+	})
+	if errors.Is(err, jsonsize.ErrKind) {
+		return mismatch("a list of changes is none")
 	}
-	return nil
+	return err
 }
 
 // object in JSON. Its members are read by their exact names: the decoder of structs also takes names in other letters.

@@ -1,20 +1,23 @@
-package document
+package jsonsize
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 )
 
-// forEach calls do for each element of a list, which begins with '[', or each field of an object, which begins with
+// ErrKind is the error of a text that is no list, or no object.
+var ErrKind = errors.New("a JSON value of another kind")
+
+// ForEach calls do for each element of a list, which begins with '[', or each field of an object, which begins with
 // '{'. The text has to be valid JSON. The quoted name, which is empty in a list, and the value are parts of the text,
 // so that nothing of it is copied. Null has no elements.
-func forEach(text []byte, begin byte, do func(quoted, value []byte) error) error {
+func ForEach(text []byte, begin byte, do func(quoted, value []byte) error) error {
 	text = bytes.TrimLeft(text, space)
 	switch {
 	case text[0] == 'n':
 		return nil
 	case text[0] != begin:
-		return fmt.Errorf("%c was expected", begin)
+		return ErrKind
 	}
 	for text = bytes.TrimLeft(text[1:], space); text[0] != ']' && text[0] != '}'; text = bytes.TrimLeft(text, space) {
 		var quoted, value []byte

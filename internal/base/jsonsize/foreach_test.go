@@ -1,4 +1,4 @@
-package document
+package jsonsize
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ func FuzzForEach(f *testing.F) {
 		}
 		var list, gotList []json.RawMessage
 		wantErr := json.Unmarshal(text, &list)
-		err := forEach(text, '[', func(_, value []byte) error {
+		err := ForEach(text, '[', func(_, value []byte) error {
 			gotList = append(gotList, value)
 			return nil
 		})
@@ -31,7 +31,7 @@ func FuzzForEach(f *testing.F) {
 		var object map[string]json.RawMessage
 		gotObject := map[string]json.RawMessage{}
 		wantErr = json.Unmarshal(text, &object)
-		err = forEach(text, '{', func(quoted, value []byte) error {
+		err = ForEach(text, '{', func(quoted, value []byte) error {
 			var name string
 			err := json.Unmarshal(quoted, &name)
 			gotObject[name] = value
