@@ -92,7 +92,7 @@ func (g *Gatherer) gatherNewInputs(
 	if err != nil {
 		return err
 	}
-	err = client.NewDryRunClient(g.Writer).Create(ctx, body)
+	err = client.NewDryRunClient(g.Writer).Create(ctx, body, client.DisableReadYourWritesConsistency)
 	if apierrors.IsAlreadyExists(err) || stackset.IsRejection(err) {
 		into.Problem = "the API server rejects the Stack: " + err.Error()
 		return nil

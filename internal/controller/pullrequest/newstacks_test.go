@@ -31,6 +31,8 @@ type adding struct {
 	kube   client.Client
 	head   string
 	dryRun int
+	// server gets the dry runs; nil for the model.
+	server client.Client
 }
 
 func newAdding(t *testing.T, change func(*v1alpha1.StackSet), objects ...client.Object) *adding {
@@ -66,6 +68,9 @@ func (a *adding) merge(access Access, changes ...func(*Snapshot)) Snapshot {
 				a.Errorf("%s is created", o.GetName())
 			}
 			a.dryRun++
+			if a.server != nil {
+				return a.server.Create(ctx, o, options...)
+			}
 			return c.Create(ctx, o, options...)
 		},
 	})
