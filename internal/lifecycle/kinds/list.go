@@ -28,7 +28,9 @@ type List[R any] struct {
 	Sorts   map[string]func(*R) Rank
 	Default string
 	// Filters let a row through whose value is one of those asked for; Sets one that has any of them.
+	// Aliases are other values by which a row passes the filter of a field, which facets do not count; "" for none.
 	Filters map[string]func(*R) string
+	Aliases map[string]func(*R) string
 	Sets    map[string]func(*R) []string
 	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one of
 	// the values asked for of each key.
@@ -299,7 +301,14 @@ func (k List[R]) parse(values url.Values) (query[R], error) {
 // filter lets rows through that have one of the values of a parameter.
 func (k List[R]) filter(name string, values []string) ([]filter[R], error) {
 	if value, ok := k.Filters[name]; ok {
-		return []filter[R]{{name, func(row *R) bool { return slices.Contains(values, value(row)) }}}, nil
+		passes := func(row *R) bool { return slices.Contains(values, value(row)) }
+		if alias := k.Aliases[name]; alias != nil {
+			passes = func(row *R) bool {
+				other := alias(row)
+				return slices.Contains(values, value(row)) || other != "" && slices.Contains(values, other)
+			}
+		}
+		return []filter[R]{{name, passes}}, nil
 	}
 	if set, ok := k.Sets[name]; ok {
 		has := func(one string) bool { return slices.Contains(values, one) }

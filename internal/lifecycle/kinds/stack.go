@@ -3,6 +3,7 @@ package kinds
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,12 @@ var Stacks = &Type[v1alpha1.Stack, userapi.Stack]{
 			"engine":     func(s *userapi.Stack) string { return s.Engine },
 			"commit":     func(s *userapi.Stack) string { return commitOf(s.Revision) },
 		},
+		Aliases: map[string]func(*userapi.Stack) string{"stackset": func(s *userapi.Stack) string { // in its own namespace
+			if s.StackSet == "" || strings.Contains(s.StackSet, "/") {
+				return ""
+			}
+			return s.Namespace + "/" + s.StackSet
+		}},
 		Labels:   func(s *userapi.Stack) []string { return s.Labels },
 		NotReady: func(s *userapi.Stack) bool { return s.Ready == string(metav1.ConditionFalse) },
 		Words: func(s *userapi.Stack) []string {

@@ -60,6 +60,9 @@ func TestStacksOfAStackSet(t *testing.T) {
 	if got := stackNames(ask(t, Stacks, stacks, "stackset=b/platform")); got != "s4" {
 		t.Errorf("the Stacks of the StackSet of namespace b are %q, want s4", got)
 	}
+	if got := stackNames(ask(t, Stacks, stacks, "stackset=a/platform")); got != "s1" {
+		t.Errorf("the Stacks of the StackSet of namespace a are %q, want s1", got)
+	}
 	if got := stackNames(ask(t, Stacks, stacks, "stackset=platform")); got != "s1" {
 		t.Errorf("the Stacks of the StackSet platform are %q, want s1", got)
 	}

@@ -6,6 +6,7 @@ import type { StackSet as Row } from '../api/client'
 import type { StackSetObject } from '../api/kinds'
 import { listQuery, objectQuery } from '../api/queries'
 import type { StacksSearch } from '../app/search'
+import { Named } from '../list/Named'
 import { asYAML } from '../stack/spec'
 import { Badge, ReadyBadge } from '../ui/Badge'
 import { CopyButton } from '../ui/CopyButton'
@@ -90,10 +91,10 @@ export default function StackSet() {
   )
 }
 
-/** A link to the Stacks of the StackSet, filtered. */
+/** A link to the Stacks of the StackSet in all namespaces, filtered. */
 function ToStacks({ row, filter, children }: { row: Row; filter?: Partial<StacksSearch>; children: ReactNode }) {
   return (
-    <Link to="/stacks" search={{ namespace: [row.namespace], stackset: [row.name], ...filter }} className="link">
+    <Link to="/stacks" search={{ stackset: [`${row.namespace}/${row.name}`], ...filter }} className="link">
       {children}
     </Link>
   )
@@ -230,7 +231,7 @@ const mostNotReady = 10
 
 /** The first Stacks that are not ready, with their messages. */
 function NotReady({ row }: { row: Row }) {
-  const filter = { namespace: row.namespace, stackset: row.name, ready: 'False', sort: '-changed', limit: mostNotReady }
+  const filter = { stackset: `${row.namespace}/${row.name}`, ready: 'False', sort: '-changed', limit: mostNotReady }
   const stacks = useQuery(listQuery('stacks', filter))
   const { items = [], total = 0 } = stacks.data ?? {}
   if (items.length === 0) return null
@@ -253,7 +254,7 @@ function NotReady({ row }: { row: Row }) {
               params={{ namespace: s.namespace, name: s.name }}
               className="link font-medium"
             >
-              {s.name}
+              {s.namespace === row.namespace ? s.name : <Named of={s} />}
             </Link>
             <ReadyBadge of={s} />
             <span className="text-muted min-w-0 text-sm break-words">{s.message && safe(s.message)}</span>
@@ -303,6 +304,12 @@ function labelsOf({ matchLabels = {}, matchExpressions = [] }: Selector): string
   return Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
 }
 
+/** The namespace and the name of a Stack, which a StackSet lists as NAME or, in another namespace, as NAMESPACE/NAME. */
+function locate(row: Row, listed: string) {
+  const [before = '', after] = listed.split('/')
+  return after === undefined ? { namespace: row.namespace, name: before } : { namespace: before, name: after }
+}
+
 /** The Stacks that wait for a user who confirms that they are deleted, and the exact command. */
 function Deletions({ row, deletions }: { row: Row; deletions: NonNullable<Status['deletions']> }) {
   const command = `cairn confirm-deletions ${row.name} -n ${row.namespace} --digest=${deletions.digest}`
@@ -319,7 +326,7 @@ function Deletions({ row, deletions }: { row: Row; deletions: NonNullable<Status
       <ul aria-label="Stacks to delete" className="divide-line border-line max-h-80 divide-y overflow-y-auto border-t">
         {deletions.names.map((name) => (
           <li key={name} className="px-3 py-1.5">
-            <Link to="/stacks/$namespace/$name" params={{ namespace: row.namespace, name }} className="link">
+            <Link to="/stacks/$namespace/$name" params={locate(row, name)} className="link">
               {name}
             </Link>
           </li>

@@ -61,7 +61,10 @@ describe('StackSets', () => {
       ),
       '/api/v1/stacks': {
         body: {
-          items: [aStack({ name: 'prod-net', ready: 'False', reason: 'PlanFailed', message: 'no such region' })],
+          items: [
+            aStack({ name: 'prod-net', ready: 'False', reason: 'PlanFailed', message: 'no such region' }),
+            aStack({ namespace: 'crm', name: 'web', uid: 'other', ready: 'False', reason: 'PlanFailed' }),
+          ],
           total: 1,
         },
       },
@@ -70,14 +73,15 @@ describe('StackSets', () => {
     const href = (name: string) =>
       decodeURIComponent(within(states).getByRole('link', { name }).getAttribute('href') ?? '')
     expect(states).toHaveTextContent(/40Generated.*5Applied.*5Changing.*3Failed.*30Outdated.*0Gone/)
-    expect(href('Failing ones')).toBe('/stacks?namespace=shop&stackset=platform&failing=true')
-    expect(href('Ready ones')).toBe('/stacks?namespace=shop&stackset=platform&ready=True')
+    expect(href('Failing ones')).toBe('/stacks?stackset=shop/platform&failing=true')
+    expect(href('Ready ones')).toBe('/stacks?stackset=shop/platform&ready=True')
     expect(within(states).queryByRole('link', { name: 'Suspended ones' })).toBeNull() // there is none
     expect(screen.getByText('3 Stacks failed')).toBeInTheDocument()
     expect(screen.getByText(/Correct the template or/)).toBeInTheDocument()
     expect(await screen.findByRole('list', { name: 'Stacks that are not ready' })).toHaveTextContent(
       /prod-net.*Plan failed.*no such region/,
     )
+    expect(screen.getByRole('link', { name: 'crm/web' })).toHaveAttribute('href', '/stacks/crm/web')
     const groups = screen.getAllByRole('listitem').filter((item) => /\d of [\d,]+ applied/.test(item.textContent))
     expect(groups.map((item) => item.textContent)).toEqual([
       'env=dev5 of 1,500 applied, 3 failed',
@@ -93,12 +97,13 @@ describe('StackSets', () => {
     showApp('/stacksets/shop/platform', {
       [at]: set(
         { ready: 'False', reason: 'AwaitingDeletionConfirmation', gone: 25, awaitingDeletions: 25 },
-        { status: { deletions: { digest, count: 25, names: ['prod-net', 'prod-dns'] } } },
+        { status: { deletions: { digest, count: 25, names: ['prod-net', 'crm/prod-dns'] } } },
       ),
     })
     expect(await screen.findByText(`cairn confirm-deletions platform -n shop --digest=${digest}`)).toBeInTheDocument()
     const list = screen.getByRole('list', { name: 'Stacks to delete' })
     expect(within(list).getByRole('link', { name: 'prod-net' })).toHaveAttribute('href', '/stacks/shop/prod-net')
+    expect(within(list).getByRole('link', { name: 'crm/prod-dns' })).toHaveAttribute('href', '/stacks/crm/prod-dns')
     expect(list).toHaveTextContent('and 23 more')
   })
 
