@@ -116,6 +116,8 @@ func TestStackSetsAreShown(t *testing.T) {
 	d.stack("other")
 	d.decide(set)
 	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", "platform", "-o", "name")
+	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", d.Namespace+"/platform", "-o", "name")
+	d.want(0, "", "", "get", "stacks", "--stackset", "elsewhere/platform", "-o", "name")
 	d.want(0, "There are no Stacks of StackSet nets in namespace "+d.Namespace+"; -A shows those in other namespaces.", "", "get", "--stackset", "nets")
 	d.want(0, "There are no Stacks with the labels a=b of StackSet platform in any namespace.", "", "get", "-A", "--stackset", "platform", "-l", "a=b")
 	d.want(1, "--stackset is of Stacks", "", "get", "runs", "--stackset", "platform")

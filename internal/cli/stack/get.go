@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,6 +59,7 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 			cairn get stack net -o yaml
 			cairn get stacks -l team=data -o name
 			cairn get stacks --stackset platform
+			cairn get stacks -A --stackset platform/teams
 			cairn get stacksets
 			cairn get variablesets -o wide
 			cairn get resources -A --type aws_s3_bucket`),
@@ -80,7 +82,7 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "in all namespaces")
 	f.BoolVarP(&g.watch, "watch", "w", false, "continue, and show each change")
 	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, for example team=data,env!=dev")
-	f.StringVar(&g.stackSet, "stackset", "", "only the Stacks of this StackSet")
+	f.StringVar(&g.stackSet, "stackset", "", "only the Stacks of this StackSet, or of NAMESPACE/NAME")
 	_ = cmd.RegisterFlagCompletionFunc("stackset", s.Complete(completeStackSets)) // the flag is in the line before
 	f.StringSliceVar(&g.types, "type", nil, "only resources of this type; repeat it for several types")
 	session.AddFormatFlag(cmd, &g.format, session.FormatWide, session.FormatName)
@@ -118,14 +120,18 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 	if err != nil {
 		return fmt.Errorf("-l %s: %w", g.selector, err)
 	}
+	var set types.NamespacedName
 	if g.stackSet != "" {
 		_, name := session.SplitKind(g.stackSet)
+		if before, after, found := strings.Cut(name, "/"); found {
+			set, name = types.NamespacedName{Namespace: before, Name: after}, after
+		}
 		of, err := labels.NewRequirement(v1alpha1.StackSetLabel, selection.Equals, []string{name})
 		if err != nil {
 			return fmt.Errorf("--stackset %s: %w", g.stackSet, err)
 		}
 		selector = selector.Add(*of)
-		if !g.everywhere { // no Stacks of a StackSet of this name in another namespace
+		if !g.everywhere && set.Namespace == "" { // no Stacks of a StackSet of this name in another namespace
 			here, err := labels.NewRequirement(v1alpha1.StackSetNamespaceLabel, selection.DoesNotExist, nil)
 			if err != nil {
 				return err
@@ -146,6 +152,7 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 	if err := s.List(ctx, list, &options); err != nil {
 		return err
 	}
+	keepOfSet(list, set)
 	if err := keepNamed(ctx, s, list, names, ns, kind); err != nil {
 		return err
 	}
@@ -158,6 +165,9 @@ func get(ctx context.Context, s *session.Session, kind kinds.Kind, names []strin
 	}
 	printTable := s.TablePrinter(g.format == session.FormatWide, g.everywhere)
 	show := func(list client.ObjectList) error {
+		if keepOfSet(list, set) && apimeta.LenList(list) == 0 {
+			return nil
+		}
 		table, err := screen.Table(kind, list, s.Style())
 		if err != nil {
 			return err
@@ -265,6 +275,20 @@ func eachChange(
 	}
 }
 
+// keepOfSet keeps the Stacks of a StackSet that is named with its namespace, and reports whether there is one: labels alone
+// do not select both its Stacks in its own namespace and those in others.
+func keepOfSet(list client.ObjectList, set types.NamespacedName) bool {
+	stacks, ok := list.(*v1alpha1.StackList)
+	if !ok || set.Namespace == "" {
+		return false
+	}
+	stacks.Items = slices.DeleteFunc(stacks.Items, func(s v1alpha1.Stack) bool {
+		of, _ := s.StackSetKey()
+		return of != set
+	})
+	return true
+}
+
 // keepNamed keeps the objects with some names, in that order; without names, all of them.
 func keepNamed(
 	ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind kinds.Kind,
@@ -318,9 +342,24 @@ func printList(s *session.Session, format string, list client.ObjectList, one bo
 	return s.PrintObject(format, all)
 }
 
-// completeStackSets completes the name of a StackSet.
+// completeStackSets completes the name of a StackSet, or NAMESPACE/NAME of one that may write in the namespace.
 func completeStackSets(ctx context.Context, s *session.Session, _ []string) ([]string, error) {
-	return s.CompleteNames(ctx, nil, kinds.StackSets.NewList())
+	names, err := s.CompleteNames(ctx, nil, kinds.StackSets.NewList())
+	if err != nil {
+		return nil, err
+	}
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	var all v1alpha1.StackSetList
+	_ = s.List(ctx, &all) // a user may see those of one namespace only
+	for _, set := range all.Items {
+		if set.Namespace != ns && slices.Contains(set.Spec.Namespaces, ns) {
+			names = append(names, set.Namespace+"/"+set.Name)
+		}
+	}
+	return names, nil
 }
 
 // completeGet completes a kind, and then names.
