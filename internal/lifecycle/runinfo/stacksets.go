@@ -56,7 +56,7 @@ func EffectNotes(s v1alpha1.PullRequestStackSet) (notes []string) {
 		notes = append(notes, "A Stack that goes is suspended: its resources and its State stay.")
 	}
 	if s.Appear > 0 {
-		notes = append(notes, "A Stack that appears is planned after the merge, and not before.")
+		notes = append(notes, "A Stack that appears and has no plan here is planned after the merge.")
 	}
 	if more := int(s.Go+s.Change+s.Return+s.Appear) - len(s.Stacks); more > 0 {
 		notes = append(notes, fmt.Sprintf("The list has the first %d Stacks, and %d more are not shown.", len(s.Stacks), more))

@@ -469,7 +469,9 @@ function Listed({ set }: { set: ListedSet }) {
             : 'A Stack that goes is suspended: its resources and its State stay.'}
         </p>
       )}
-      {!!set.appear && <p className="text-muted text-sm">A Stack that appears is planned after the merge.</p>}
+      {!!set.appear && (
+        <p className="text-muted text-sm">A Stack that appears and has no plan here is planned after the merge.</p>
+      )}
       <ul className="mt-1 font-mono text-sm break-all">
         {stacks.map((s) => (
           <li key={s.name}>
