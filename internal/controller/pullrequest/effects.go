@@ -36,10 +36,10 @@ type rendering struct {
 // effectOf compares what a StackSet generates at the base with what it generates at the merge, by the decision of its
 // controller. So the result has neither what users changed in the cluster, nor what a rollout has not reached yet. If the
 // set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its namespace, and its
-// own of others. It also returns the writes that create Stacks.
+// own of others. It also returns the writes that create or change Stacks.
 func effectOf(
 	set *v1alpha1.StackSet, base, merge rendering, stacks []v1alpha1.Stack,
-) (effect v1alpha1.PullRequestStackSet, created []decision.Write, err error) {
+) (effect v1alpha1.PullRequestStackSet, writes []decision.Write, err error) {
 	effect = v1alpha1.PullRequestStackSet{
 		Namespace: set.Namespace, Name: set.Name, Prune: cmp.Or(set.Spec.Prune, v1alpha1.PruneKeep),
 	}
@@ -71,7 +71,6 @@ func effectOf(
 			effect.Return++
 		case v1alpha1.EffectAppear:
 			effect.Appear++
-			created = append(created, w)
 		case v1alpha1.EffectChange:
 			if len(one.Fields) == 0 { // the same values, written in another form, or fields that users may change
 				continue
@@ -81,6 +80,9 @@ func effectOf(
 			continue
 		}
 		all = append(all, one)
+		if w.Rendered != nil {
+			writes = append(writes, w)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b v1alpha1.PullRequestStackSetStack) int {
 		return cmp.Or(slices.Index(effects, a.Effect)-slices.Index(effects, b.Effect), cmp.Compare(a.Name, b.Name))
@@ -89,7 +91,7 @@ func effectOf(
 	if set.Spec.Mode == v1alpha1.StackSetPreview && len(all) > 0 {
 		effect.Message = "spec.mode is Preview: it writes nothing"
 	}
-	return effect, created, nil
+	return effect, writes, nil
 }
 
 // valid returns text as a status can have it: Git has names of directories that are not UTF-8.

@@ -2,6 +2,7 @@ package pullrequest
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.waitingFor), builder.WithPredicates(progresses())).
 		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(find.listedBy),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.grantedBy)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
 }
@@ -96,6 +98,18 @@ func (l lookups) listedBy(ctx context.Context, o client.Object) []reconcile.Requ
 		return l.list(ctx, key)
 	}
 	return nil
+}
+
+// grantedBy returns the PullRequests whose StackSets may write in the namespace of a StackGrant.
+func (l lookups) grantedBy(ctx context.Context, grant client.Object) (requests []reconcile.Request) {
+	var sets v1alpha1.StackSetList
+	_ = l.cache.List(ctx, &sets, client.UnsafeDisableDeepCopy) // an error only from a cache that is stopping
+	for i := range sets.Items {
+		if set := &sets.Items[i]; slices.Contains(set.Spec.Namespaces, grant.GetNamespace()) {
+			requests = append(requests, l.listedBy(ctx, set)...)
+		}
+	}
+	return requests
 }
 
 func (l lookups) list(ctx context.Context, repo types.NamespacedName) []reconcile.Request {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +28,8 @@ type stackSets struct {
 	sets      []*v1alpha1.StackSet
 	stacks    map[string][]v1alpha1.Stack
 	elsewhere map[types.UID][]v1alpha1.Stack
+	// grants are the StackGrants of spec.namespaces of the StackSets.
+	grants v1alpha1.StackGrantList
 }
 
 // stackSets returns the StackSets that list the directories of a branch of a Repository, and may use it. What it returns
@@ -62,6 +66,19 @@ func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, bra
 		slices.SortFunc(stacks.Items, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
 		found.stacks[set.Namespace] = stacks.Items
 	}
+	var namespaces []string
+	for _, set := range found.sets {
+		namespaces = append(namespaces, set.Spec.Namespaces...)
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		var grants v1alpha1.StackGrantList
+		if err := g.Client.List(ctx, &grants, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return found, err
+		}
+		slices.SortFunc(grants.Items, func(a, b v1alpha1.StackGrant) int { return cmp.Compare(a.Name, b.Name) })
+		found.grants.Items = append(found.grants.Items, grants.Items...)
+	}
 	slices.SortFunc(found.sets, func(a, b *v1alpha1.StackSet) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -79,9 +96,12 @@ func inNamespacesOf(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) []v1alpha1.
 	return stacks
 }
 
-// hash is that of what decides the effects besides the commits: the StackSets, and which Stacks are theirs.
+// hash is that of what decides the effects besides the commits: the StackSets, which Stacks are theirs, and StackGrants.
 func (s stackSets) hash() uint64 {
 	h := fnv.New64a()
+	for _, grant := range s.grants.Items {
+		fmt.Fprintf(h, "%s %d\n", grant.UID, grant.Generation)
+	}
 	namespace := ""
 	for _, set := range s.sets {
 		fmt.Fprintf(h, "%s %d\n", set.UID, set.Generation)
@@ -120,18 +140,42 @@ func (g *Gatherer) gatherStackSets(
 		if others := found.elsewhere[set.UID]; len(others) > 0 {
 			stacks = slices.Concat(stacks, others)
 		}
-		effect, created, err := effectOf(set, before, after, stacks)
+		effect, writes, err := effectOf(set, before, after, stacks)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range created {
-			into.created = append(into.created, newStack{set, one})
+		for _, one := range writes {
+			if one.Action == decision.Create {
+				into.created = append(into.created, newStack{set, one})
+			}
+		}
+		if missing := notGranted(set, found.grants, writes); missing != "" {
+			parts := slices.DeleteFunc([]string{effect.Message, missing}, func(s string) bool { return s == "" })
+			effect.Message = valid(strings.Join(parts, "; "), maxMessage)
 		}
 		if !isEmpty(effect) {
 			into.StackSets = append(into.StackSets, effect)
 		}
 	}
 	return directories, nil
+}
+
+// notGranted returns that the StackSet would not write some Stacks, since their namespaces have no StackGrant for it; empty
+// if all have one.
+func notGranted(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, writes []decision.Write) string {
+	missing := map[string]bool{}
+	n := 0
+	for _, w := range writes {
+		if stack := decision.Locate(set, w.Name); !decision.Permits(set, grants, stack) {
+			missing[stack.Namespace] = true
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of these Stacks would not be written: no StackGrant in namespace %s allows StackSets of namespace %s to "+
+		"write them", n, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), set.Namespace)
 }
 
 // renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that the

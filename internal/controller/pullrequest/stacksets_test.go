@@ -281,3 +281,27 @@ func outsideOfBlocks(text string) string {
 	}
 	return out.String()
 }
+
+// A StackSet would create a Stack in a namespace that does not allow it: the comment has that, and the pull request does
+// not fail. With the StackGrant there is no such note.
+func TestPullRequestNotesAMissingStackGrant(t *testing.T) {
+	l := newListing(t, "envs/dev/net")
+	l.set(strings.Replace(platformSet, `metadata: {name: "${params.env}-${params.name}"}`,
+		`metadata: {name: "${params.env}-${params.name}", namespace: "${params.env == 'crm' ? 'crm' : 'prod'}"}`, 1),
+		func(s *v1alpha1.StackSet) { s.Spec.Namespaces = []string{"crm"} })
+	head := l.push(gitserver.Change{Branch: "change", Onto: "main"}, "envs/crm/web", "envs/dev/db")
+	w := l.merge(head)
+	status := next(&w)
+	const note = "1 of these Stacks would not be written: no StackGrant in namespace crm allows StackSets of namespace prod to write them"
+	if set := w.Merge.StackSets[0]; set.Message != note || set.Reason != "" || set.Appear != 2 {
+		t.Errorf("%+v", set)
+	}
+	if status.Conditions[0].Status != metav1.ConditionTrue {
+		t.Errorf("%+v", status.Conditions[0])
+	}
+	l.objects = append(l.objects, &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "crm", Name: "platform", UID: "grant"},
+		Spec: v1alpha1.StackGrantSpec{From: []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStackSet, Namespace: "prod"}}}})
+	if set := l.merge(head).Merge.StackSets[0]; set.Message != "" || set.Appear != 2 {
+		t.Errorf("with a StackGrant: %+v", set)
+	}
+}
