@@ -79,9 +79,8 @@ type reader struct {
 type reference int
 
 const (
-	toNothing reference = iota
-	// toVariables of the root module.
-	toVariables
+	// toVariables of the root module. Less is to nothing.
+	toVariables reference = iota + 1
 	// toOthers: the plan does not show the value, or shows it among what it read.
 	toOthers
 )

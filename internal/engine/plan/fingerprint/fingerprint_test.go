@@ -66,7 +66,7 @@ func TestEqualEffectsHaveEqualFingerprints(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the order of a test
+		random := rand.New(rand.NewPCG(1, 2))
 		for try := range 20 {
 			again := decoded(t, plan)
 			changes, _ := again["resource_changes"].([]any)
