@@ -71,7 +71,7 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 	t.Cleanup(f.isNeverDenied)
 	spec := v1alpha1.RepositorySpec{
 		URL: s.URL + "/acme/infra.git", Interval: &metav1.Duration{Duration: time.Second},
-		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
+		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
 		PullRequests: &v1alpha1.PullRequests{
 			Provider: v1alpha1.GitProviderGitea, URL: f.front.URL, Interval: &metav1.Duration{Duration: time.Second},
 			Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
@@ -81,8 +81,7 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 		change(&spec)
 	}
 	f.create(
-		&corev1.Secret{ObjectMeta: object("pulls"), StringData: map[string]string{"token": f.tokens["cairn"]}},
-		&corev1.Secret{ObjectMeta: object("git"), StringData: map[string]string{"username": "cairn", "password": f.tokens["cairn"]}},
+		&corev1.Secret{ObjectMeta: object("pulls"), StringData: map[string]string{"token": f.tokens["cairn"], "username": "cairn", "password": f.tokens["cairn"]}},
 		&v1alpha1.Repository{ObjectMeta: object("infra"), Spec: spec},
 		&rbacv1.Role{ObjectMeta: object("plans"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"plan"}}}},
 		&rbacv1.RoleBinding{ObjectMeta: object("plans"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "plans"}, Subjects: []rbacv1.Subject{
