@@ -21,6 +21,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&StackGrant{}, &StackGrantList{},
 		&VariableSet{}, &VariableSetList{},
 		&StackPolicy{}, &StackPolicyList{},
+		&Notification{}, &NotificationList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -33,6 +33,8 @@ const (
 	InPullRequest
 	// InStackSet: the condition Ready of a StackSet.
 	InStackSet
+	// InNotification: the condition Ready of a Notification.
+	InNotification
 	// InRun: the condition Succeeded of a Run.
 	InRun
 	// InOther: another condition.
@@ -110,6 +112,7 @@ func (w WaitsFor) Text() string {
 
 var (
 	allReasons = slices.Concat(stackReasons, runReasons, repositoryReasons, pullRequestReasons, stackSetReasons,
+		notificationReasons,
 		otherReasons, failureReasons, eventReasons)
 	reasonsByName = func() map[string]Reason {
 		byName := make(map[string]Reason, len(allReasons))

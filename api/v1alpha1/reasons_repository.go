@@ -58,7 +58,7 @@ var repositoryReasons = []Reason{
 	{Name: ReasonUnreachable, In: InRepository, Severity: SeverityError},
 	{Name: ReasonRefNotFound, In: InRepository | InStack | InStackSet, Severity: SeverityError},
 	{Name: ReasonTimeout, In: InRepository, Severity: SeverityError},
-	{Name: ReasonConfigurationInvalid, In: InRepository | InStack, Severity: SeverityError},
-	{Name: ReasonCredentialsNotFound, In: InRepository | InOther, Severity: SeverityError},
-	{Name: ReasonCredentialsInvalid, In: InRepository | InOther, Severity: SeverityError},
+	{Name: ReasonConfigurationInvalid, In: InRepository | InStack | InNotification, Severity: SeverityError},
+	{Name: ReasonCredentialsNotFound, In: InRepository | InNotification | InOther, Severity: SeverityError},
+	{Name: ReasonCredentialsInvalid, In: InRepository | InNotification | InOther, Severity: SeverityError},
 }

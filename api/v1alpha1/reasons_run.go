@@ -87,7 +87,7 @@ var runReasons = []Reason{
 		"cairn logs {run} shows why",
 		"cairn retry {stack} retries immediately",
 	}},
-	{Name: ReasonSuspended, In: InStack | InRun, WaitsFor: WaitsForResume, Next: []string{"cairn resume {stack}"}},
+	{Name: ReasonSuspended, In: InStack | InRun | InNotification, WaitsFor: WaitsForResume, Next: []string{"cairn resume {stack}"}},
 	{Name: ReasonWindowClosed, In: InStack | InRun, WaitsFor: WaitsForWindow},
 	{Name: ReasonWindowInvalid, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForWindow},
 	{Name: ReasonApplied, In: InStack | InRun | InPullRequest},

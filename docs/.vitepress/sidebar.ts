@@ -16,14 +16,14 @@ const howTo: Record<string, string[]> = {
   'States': ['state', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
   'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
-  'Monitor': ['monitoring', 'metrics'],
+  'Monitor': ['monitoring', 'metrics', 'notifications', 'notifications-webhook'],
 }
 
 // The first pages of other sections; the rest follows by title.
 const first: Record<string, string[]> = {
   tutorials: ['index', 'first-stack', 'monorepo', 'stackset', 'approvals', 'aws'],
   concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'security-model'],
-  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-state', 'failures'],
+  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-notification', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
   about: ['comparison', 'faq'],
   contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],

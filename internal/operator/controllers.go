@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/controller/code"
+	"cairn.dev/cairn/internal/controller/notification"
 	"cairn.dev/cairn/internal/controller/pullrequest"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/run"
@@ -85,6 +86,13 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: recorder(mgr),
 		Units: units, Watches: o.watches,
 	}
+	notifications := &notification.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder(mgr), Hosts: o.NotificationHosts,
+		WebURL: cmp.Or(o.SignIn.URL, o.PublicURL), Installation: o.installation(),
+		Web: func(trusted *x509.CertPool) *http.Client {
+			return &http.Client{Transport: download.Trusting(o.Egress, notification.Timeout, trusted), Timeout: notification.Timeout}
+		},
+	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),
@@ -95,7 +103,17 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		runs.SetupWithManager(mgr, p.watch.over("run", runs)),
 		discovery.SetupWithManager(mgr, p.watch.over("discovery", discovery)),
 		pulls.SetupWithManager(mgr, p.watch.over("pullrequest", pulls)),
+		notifications.SetupWithManager(mgr, p.watch.over("notification", notifications)),
 	)
+}
+
+// installation is the namespace whose Notifications can be about Stacks of others; empty if this process does not have it, or has
+// only a part of the Stacks.
+func (o Options) installation() string {
+	if !o.watches(o.Namespace) || o.Shard.Total > 1 {
+		return ""
+	}
+	return o.Namespace
 }
 
 // knownUnits is the memory for what is known of the Terragrunt units of StackSets, at most: some 5,000 of them.

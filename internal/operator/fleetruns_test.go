@@ -25,8 +25,8 @@ type filled struct {
 
 func fill(objects ...client.Object) filled {
 	f := filled{kinds: map[reflect.Type]informer{}}
-	for _, kind := range []client.Object{&v1alpha1.Stack{}, &v1alpha1.Run{}, &v1alpha1.State{}, &v1alpha1.Repository{}, &v1alpha1.PullRequest{}, &v1alpha1.StackSet{}} {
-		f.kinds[reflect.TypeOf(kind)] = informer{store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
+	for _, kind := range kinds.All {
+		f.kinds[reflect.TypeOf(kind.New())] = informer{store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
 	}
 	for _, o := range objects {
 		_ = f.kinds[reflect.TypeOf(o)].store.Add(o) // fails only without a name

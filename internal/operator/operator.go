@@ -73,6 +73,8 @@ type Options struct {
 	MaxRuns, MaxRunsPerNamespace int
 	// DriftInterval is how often Stacks without a setting of their own are checked for drift; 0 for never.
 	DriftInterval time.Duration
+	// NotificationHosts are the hosts that messages are sent to; all when empty.
+	NotificationHosts []string
 	// AllowShell allows users to open shells in runner pods, if RBAC permits it.
 	AllowShell bool
 	// Namespaces are the only ones whose objects are read; all of the cluster's when empty.

@@ -178,6 +178,33 @@ type VariableSet struct {
 	Deleted bool `json:"deleted"`
 }
 
+// A Notification is a row of the list of Notifications.
+type Notification struct {
+	Object
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the status of Ready changed.
+	Changed *time.Time `json:"changed,omitempty"`
+	// The format of the messages: Slack, Teams or Webhook.
+	Destination string `json:"destination"`
+	// The label selector of the Stacks, such as team=payments. Empty if it selects all Stacks.
+	Selector string `json:"selector"`
+	// What the messages are about, such as Failed.
+	Events []string `json:"events"`
+	// The number of events that the destination has a message about, and that are still true.
+	Reported int `json:"reported"`
+	// The time at which the destination accepted the last message.
+	Sent *time.Time `json:"sent,omitempty"`
+	// Whether nothing is sent because spec.suspend is true.
+	Suspended bool `json:"suspended"`
+	// Whether the Notification is being deleted.
+	Deleted bool `json:"deleted"`
+}
+
 // A StackPolicy is a row of the list of StackPolicies.
 type StackPolicy struct {
 	Object

@@ -161,6 +161,10 @@ export async function createFleet(cairn) {
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')
     await createPullRequest(cairn, git.url)
+    await apply({ // without its Secret, so its message waits
+      apiVersion: 'cairn.dev/v1alpha1', kind: 'Notification', metadata: { name: 'on-call', namespace },
+      spec: { destination: { type: 'Slack', secret: { name: 'on-call' } }, groupWait: '0s' },
+    })
     await apply(environments)
     await until('stackset/environments', 'condition=Ready')
     const revision = await kubectl('get', 'stack/network', `--namespace=${namespace}`, '--output=jsonpath={.status.revision}')

@@ -55,6 +55,7 @@ describe('a phone', () => {
     ['/states', 'States'],
     ['/repositories', 'Repositories'],
     ['/pullrequests', 'Pull requests'],
+    ['/notifications', 'Notifications'],
     ['/graph', /\d+ listed/],
   ]) {
     test(`${path} fits the width of a phone`, async () => {

@@ -31,6 +31,8 @@ export const views = [
   { path: '/repositories/prod/infra', shows: 'infra', screen: 'repository' },
   { path: '/pullrequests', shows: '#12', screen: 'pull-requests' },
   { path: '/pullrequests/prod/platform-12', shows: 'envs/prod/dns', screen: 'pull-request', dark: true, phone: true },
+  { path: '/notifications', shows: 'on-call' },
+  { path: '/notifications/prod/on-call', shows: 'is being sent' },
   { path: '/no/such/page', shows: 'Page not found' },
   { path: '/graph', shows: 'depends on network', screen: 'graph' },
 ]

@@ -119,6 +119,7 @@ var uncovered = []reason{
 	{`StackGrant spec\..*`, "", "what a grant changes is of other namespaces: internal/controller/stack/grants_envtest_test.go"},
 	{`Stack spec\.(dependsOn\[\]|variables\[\]\.valueFrom\.stack)\.namespace`, "", "another namespace needs a StackGrant: internal/controller/stack/grants_envtest_test.go"},
 	{`StackSet spec\..*`, "", "a set writes Stacks: internal/controller/stackset has right and wrong ones"},
+	{`Notification spec\..*`, "", "no Run depends on it, and internal/controller/notification/envtest_test.go has right and wrong ones"},
 	{`StackPolicy spec\..*`, "", "its fields are those of a Stack, and internal/controller/stack/stackpolicies_envtest_test.go has right and wrong ones"},
 	{`VariableSet spec\..*`, "", "its fields are those of a Stack, and internal/controller/stack/variablesets_envtest_test.go has right and wrong ones"},
 	{`State spec\..*`, "", "Cairn's own: internal/state/restored_envtest_test.go has a State that lost its status"},

@@ -3,7 +3,11 @@ package scripts
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -107,4 +111,40 @@ spec: {policyName: reject-states-NS, validationActions: [Deny]}
 	probe := filepath.Join(ts.Getenv("WORK"), "probe.yaml")
 	ts.Check(os.WriteFile(probe, []byte(`{apiVersion: cairn.dev/v1alpha1, kind: State, metadata: {name: probe}, status: {version: 1}}`), 0o600))
 	c.Eventually(ts, false, []string{"states are rejected", "kubectl", "create", "-f", probe, "--dry-run=server"})
+}
+
+// receiver starts a server that adds the body of each request to a file, and sets $RECEIVER to its address. As long as a file
+// named FILE.status exists, it responds with the status in it instead.
+//
+//	receiver FILE
+func receiver(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: receiver FILE")
+	}
+	file := ts.MkAbs(args[0])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, err := os.ReadFile(file + ".status"); err == nil {
+			code, _ := strconv.Atoi(strings.TrimSpace(string(status)))
+			w.WriteHeader(code)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = appendTo(file, append(body, '\n'))
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("RECEIVER", server.URL)
+}
+
+func appendTo(file string, data []byte) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

@@ -62,6 +62,7 @@ func (c cluster) scripts(dir string) testscript.Params {
 		"kill-operator": c.killOperator,
 		"kill-runner":   c.killRunner,
 		"lock-id":       lockID,
+		"receiver":      receiver,
 		"reject-states": c.rejectStates,
 		"s3":            bucketServer,
 		"signal":        c.signal,

@@ -283,7 +283,7 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	for i := 1; i+1 < len(args); i += 2 {
 		text = strings.ReplaceAll(text, args[i], args[i+1])
 	}
-	for _, name := range []string{"GIT_URL", "GIT_SSH_URL", "GIT_PASSWORD", "GIT_HOST", "NAMESPACE", "WORK", "HOST", "CLOUD", "THING", "PLAN", "SOURCE", "POD", "NODE"} {
+	for _, name := range []string{"GIT_URL", "GIT_SSH_URL", "GIT_PASSWORD", "GIT_HOST", "NAMESPACE", "WORK", "HOST", "CLOUD", "THING", "PLAN", "SOURCE", "POD", "NODE", "RECEIVER"} {
 		text = strings.ReplaceAll(text, "$"+name, ts.Getenv(name))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))

@@ -1,5 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
-import { Activity, Blocks, Boxes, Database, GitBranch, GitPullRequest } from 'lucide-react'
+import { Activity, Bell, Blocks, Boxes, Database, GitBranch, GitPullRequest } from 'lucide-react'
 import { inWords } from './ui/tone'
 import { safe } from './views/text/escape'
 
@@ -93,6 +93,14 @@ export const kinds = {
       stack,
     },
     sort: '-updated',
+  },
+  notifications: {
+    kind: 'Notification',
+    label: 'Notifications',
+    key: 'm',
+    icon: Bell,
+    filters: { namespace, ready: { label: 'Ready' }, destination: { label: 'Destination' } },
+    sort: 'name',
   },
 } as const satisfies Record<string, Kind>
 

@@ -90,6 +90,9 @@ spec:
         {{- end }}
         {{- if $operator }}
         - --leader-elect
+        {{- with $.Values.notifications.allowedHosts }}
+        - --notification-host={{ join "," . }}
+        {{- end }}
         - --bucket-gc-after={{ $.Values.bucket.gcAfter }}
         - --runner-image={{ include "cairn.image" (list $ $.Values.image) }}
         - --engine-image={{ include "cairn.image" (list $ $.Values.runner.image) }}

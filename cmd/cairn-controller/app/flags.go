@@ -79,6 +79,9 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.allowed, "allowed-address", nil,
 		"addresses and CIDRs of git servers and registries that Cairn may connect to although they are loopback, "+
 			"link-local, a metadata service or the API server, for example 127.0.0.0/8; default: none")
+	f.StringSliceVar(&p.NotificationHosts, "notification-host", nil,
+		"hosts that Notifications may send messages to; *.example.com stands for all hosts below example.com; default: all, "+
+			"but for addresses that Cairn does not connect to (allowed-address)")
 	f.StringVar(&p.MetricsAddress, "metrics-address", "0", "address for Prometheus metrics; 0 disables them")
 	f.StringVar(&p.HealthAddress, "health-address", "0", "address for health and readiness; 0 disables them")
 	f.StringVar(&p.PprofAddress, "pprof-address", "0",

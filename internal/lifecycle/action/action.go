@@ -111,6 +111,12 @@ func ConfirmDeletions(digest string) client.Patch {
 	return merge(annotations(map[string]string{v1alpha1.ConfirmDeletionsAnnotation: digest}))
 }
 
+// RequestAt requests what the annotation cairn.dev/requested-at does of an object that has nothing else to request, such as a
+// test of a Notification.
+func RequestAt(value string) client.Patch {
+	return merge(annotations(map[string]string{v1alpha1.RequestedAtAnnotation: value}))
+}
+
 func annotations(all map[string]string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": all}}
 }

@@ -4,6 +4,263 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * @description Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed, which
+         *     resources drifted.
+         */
+        Notification: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares which messages are sent, and where. */
+            spec: {
+                /** @description Destination is where the messages are sent. */
+                destination: {
+                    /**
+                     * @description Secret is a Secret in the same namespace with the key url. For a Webhook it also has the key key, with which requests
+                     *     are signed: at least 24 bytes, or whsec_ and base64. While the key is changed, previousKey is the one before; requests
+                     *     are signed with both. ca.crt has certificates that sign that of the server, in PEM.
+                     */
+                    secret: {
+                        /** @description Name is the name of the object. */
+                        name: string;
+                    };
+                    /**
+                     * @description Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same format,
+                     *     as Mattermost does. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook:
+                     *     CloudEvents in JSON, signed as the specification "Standard Webhooks" requires.
+                     * @enum {string}
+                     */
+                    type: "Slack" | "Teams" | "Webhook";
+                };
+                /**
+                 * @description DriftInterval is the shortest time between two messages about drift; each of them is about all drift that was found or
+                 *     has gone since the one before. At least 1m and at most 168h. Default: 1h.
+                 * @default 1h
+                 */
+                driftInterval: string;
+                /**
+                 * @description Events are what messages are sent about. Default: ApprovalNeeded, Failed, Recovered, DriftFound and DriftGone.
+                 * @default [
+                 *       "ApprovalNeeded",
+                 *       "Failed",
+                 *       "Recovered",
+                 *       "DriftFound",
+                 *       "DriftGone"
+                 *     ]
+                 */
+                events: ("ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed")[];
+                /**
+                 * @description GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then are in
+                 *     the same message. At most 1h. Default: 30s.
+                 * @default 30s
+                 */
+                groupWait: string;
+                /**
+                 * @description Namespaces are the namespaces whose Stacks the messages are about: names, or patterns in which * stands for any
+                 *     characters. Only a Notification in the namespace in which Cairn is installed can set it. At most 100. Default: the
+                 *     namespace of the Notification. Example: ["team-a-*"].
+                 */
+                namespaces?: string[];
+                /**
+                 * @description StackSelector selects Stacks by their labels. {} selects all of them. Example: {matchLabels: {team: payments}}.
+                 * @default {}
+                 */
+                stackSelector: {
+                    /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
+                    matchExpressions?: {
+                        /** @description key is the label key that the selector applies to. */
+                        key: string;
+                        /**
+                         * @description operator represents a key's relationship to a set of values.
+                         *     Valid operators are In, NotIn, Exists and DoesNotExist.
+                         */
+                        operator: string;
+                        /**
+                         * @description values is an array of string values. If the operator is In or NotIn,
+                         *     the values array must be non-empty. If the operator is Exists or DoesNotExist,
+                         *     the values array must be empty. This array is replaced during a strategic
+                         *     merge patch.
+                         */
+                        values?: string[];
+                    }[];
+                    /**
+                     * @description matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels
+                     *     map is equivalent to an element of matchExpressions, whose key field is "key", the
+                     *     operator is "In", and the values array contains only "value". The requirements are ANDed.
+                     */
+                    matchLabels?: {
+                        [key: string]: string;
+                    };
+                };
+                /** @description Suspend stops sending. What happens meanwhile is sent once it is false again, if it is still so. Default: false. */
+                suspend?: boolean;
+            };
+            /**
+             * @description Status reports what was sent. observedGeneration is -1 until an operator reconciles the Notification.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
+                /**
+                 * @description Conditions are the latest observations. Ready is False while the destination accepts no messages, or the
+                 *     Notification has to be corrected.
+                 */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /** @description Deliveries are the last messages, newest first. At most 10. */
+                deliveries?: {
+                    /**
+                     * @description Event is what the message is about.
+                     * @enum {string}
+                     */
+                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
+                    /** @description Failure is why Cairn gave up. Unset if the message was accepted. */
+                    failure?: string;
+                    /** @description ID identifies the message. Example: 6f1c.... */
+                    id: string;
+                    /**
+                     * Format: int32
+                     * @description Stacks is the number of Stacks that it is about.
+                     */
+                    stacks: number;
+                    /**
+                     * Format: date-time
+                     * @description Time is when the destination accepted it, or Cairn gave up.
+                     */
+                    time: string;
+                }[];
+                /**
+                 * Format: date-time
+                 * @description DriftReportedAt is the time of the last message about drift.
+                 */
+                driftReportedAt?: string;
+                /**
+                 * @description LastHandledRequest is the last request for a test (annotation cairn.dev/requested-at) whose message is sent, or
+                 *     is in pending.
+                 */
+                lastHandledRequest?: {
+                    /**
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
+                     *     with another value. A Repository rejects no request.
+                     */
+                    rejected?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description Time at which it was handled. Example: 2026-11-20T12:00:01Z
+                     */
+                    time: string;
+                    /** @description Value of the annotation. Example: 2026-11-20T12:00:00Z */
+                    value: string;
+                };
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator reconciles the
+                 *     Notification.
+                 */
+                observedGeneration?: number;
+                /** @description Pending is the message that is being sent. The events of it are in reported. Unset if there is none. */
+                pending?: {
+                    /**
+                     * @description Event is what the message is about.
+                     * @enum {string}
+                     */
+                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
+                    /** @description ID identifies the message. It is the same each time that the message is sent. Example: 6f1c.... */
+                    id: string;
+                    /**
+                     * Format: date-time
+                     * @description Since is the time from which on it is sent. Cairn gives up after 24 hours.
+                     */
+                    since: string;
+                };
+                /**
+                 * @description Reported are the events that the destination has messages about, or that pending is about, as long as they are true;
+                 *     of applies and destroys those after reportedUntil. At most 2000; further ones are not sent before there are fewer.
+                 */
+                reported?: {
+                    /**
+                     * Format: date-time
+                     * @description At is the time of the event; only of applies and destroys.
+                     */
+                    at?: string;
+                    /**
+                     * @description Event is what happened.
+                     * @enum {string}
+                     */
+                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
+                    /** @description Key distinguishes the event from others of the same kind of the Stack: a Run, or what failed with which inputs. */
+                    key: string;
+                    /** @description Message describes the event. */
+                    message?: string;
+                    /** @description Pending reports that the event belongs to the message in pending. */
+                    pending?: boolean;
+                    /**
+                     * @description Reason, Run and Message are those of the Stack when the event was observed. They are unset once the message is sent, and
+                     *     the message is unset in all but the first 20 events of one.
+                     */
+                    reason?: string;
+                    /** @description Run is the name of the Run. Example: net-7. */
+                    run?: string;
+                    /** @description Stack is the name of the Stack, as namespace/name if it is in another namespace. Example: net. */
+                    stack: string;
+                    /** @description UID is the UID of the Stack. It distinguishes the Stack from another one with the same name. */
+                    uid?: string;
+                }[];
+                /**
+                 * Format: date-time
+                 * @description ReportedUntil is the time until which messages about all applies and destroys were sent.
+                 */
+                reportedUntil?: string;
+            };
+        };
+        /**
          * @description PullRequest is a pull request (merge request) of a Repository, with the plans of the Stacks that it affects. Cairn
          *     creates it while the pull request is open, and deletes it 14 days after the merge; users read it.
          */

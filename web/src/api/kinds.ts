@@ -10,6 +10,7 @@ export type StackSetObject = Kinds['StackSet']
 export type RunObject = Kinds['Run']
 export type RepositoryObject = Kinds['Repository']
 export type StateObject = Kinds['State']
+export type NotificationObject = Kinds['Notification']
 export type PullRequestObject = Kinds['PullRequest']
 
 /** Rows of lists, and objects as Kubernetes has them, of each kind. */

@@ -149,6 +149,222 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The notifications of a namespace. Needs list on notifications. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    destination?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    suspended?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfNotification"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/notifications/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the notifications, with the whole object. Needs get on notifications. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfNotification"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/notifications/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a Notification that the roles of the caller allow, in any phase. Needs get on notifications. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/notifications/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a Notification, the newest first. Needs get on notifications. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/pullrequests": {
         parameters: {
             query?: never;
@@ -3291,6 +3507,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The notifications of all namespaces in which the caller can list them. Needs list on notifications. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    destination?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    suspended?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfNotification"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -4279,6 +4565,14 @@ export interface components {
             stateOnly?: boolean;
         };
         /** @description A Detail is an object with its row. */
+        DetailOfNotification: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["Notification"];
+        };
+        /** @description A Detail is an object with its row. */
         DetailOfPullRequest: {
             /** @description The object as in Kubernetes, without managed fields. */
             object?: {
@@ -4508,6 +4802,51 @@ export interface components {
              */
             unreadable?: number;
         };
+        /** @description A Notification is a row of the list of Notifications. */
+        Notification: {
+            /**
+             * Format: date-time
+             * @description The time at which the status of Ready changed.
+             */
+            changed?: string;
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Whether the Notification is being deleted. */
+            deleted: boolean;
+            /** @description The format of the messages: Slack, Teams or Webhook. */
+            destination: string;
+            /** @description What the messages are about, such as Failed. */
+            events?: string[];
+            /** @description The message of the condition Ready. */
+            message?: string;
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /** @description The status of the condition Ready: True, False or Unknown. */
+            ready: string;
+            /** @description The reason of the condition Ready. */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description The number of events that the destination has a message about, and that are still true.
+             */
+            reported: number;
+            /** @description The label selector of the Stacks, such as team=payments. Empty if it selects all Stacks. */
+            selector: string;
+            /**
+             * Format: date-time
+             * @description The time at which the destination accepted the last message.
+             */
+            sent?: string;
+            /** @description Whether nothing is sent because spec.suspend is true. */
+            suspended: boolean;
+            /** @description The UID of the object. */
+            uid: string;
+        };
         /** @description Output is the change of one output. */
         Output: {
             /** @description One of delete, update and create. */
@@ -4516,6 +4855,22 @@ export interface components {
             attributes?: components["schemas"]["Attribute"][];
             /** @description The name of the output. */
             name: string;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfNotification: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["Notification"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfPullRequest: {

@@ -85,6 +85,16 @@ const kindRoutes = [
     path: '/pullrequests/$namespace/$name',
     component: lazyRouteComponent(() => import('../pages/PullRequest')),
   }),
+  createRoute({
+    ...list,
+    path: '/notifications',
+    component: lazyRouteComponent(() => import('../pages/Notifications')),
+  }),
+  createRoute({
+    ...object,
+    path: '/notifications/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/Notification')),
+  }),
 ] as const
 const commitRoute = createRoute({
   getParentRoute: () => appRoute,

@@ -1,0 +1,84 @@
+package notification
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/notification/decision"
+)
+
+const (
+	// concurrent is the number of Notifications that are reconciled at the same time: each may wait for its destination.
+	concurrent = 16
+	// soon is the time in which all changes of Stacks cause one reconcile of a Notification.
+	soon = time.Second
+)
+
+// SetupWithManager adds the controller of Notifications. The reconciler is r, or a wrapper of it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
+	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	return ctrl.NewControllerManagedBy(mgr).Named("notification").
+		For(&v1alpha1.Notification{}, builder.WithPredicates(changed)).
+		Watches(&v1alpha1.Stack{}, r.ofStacks()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
+		Complete(reconciler)
+}
+
+// ofStacks enqueues the Notifications that are about a Stack, if its change is one that messages are about.
+func (r *Reconciler) ofStacks() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(ctx context.Context, o client.Object, q queue) {
+		stack, ok := o.(*v1alpha1.Stack)
+		if !ok {
+			return
+		}
+		for _, key := range r.about(ctx, stack) {
+			q.AddAfter(key, soon)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, wasStack := e.ObjectOld.(*v1alpha1.Stack)
+			now, isStack := e.ObjectNew.(*v1alpha1.Stack)
+			if wasStack && isStack && decision.Equivalent(before, now) && maps.Equal(before.Labels, now.Labels) {
+				return
+			}
+			add(ctx, e.ObjectOld, q) // whose labels may be others
+			add(ctx, e.ObjectNew, q)
+		},
+	}
+}
+
+// about are the Notifications that are about a Stack.
+func (r *Reconciler) about(ctx context.Context, s *v1alpha1.Stack) (requests []reconcile.Request) {
+	namespaces := []string{s.Namespace}
+	if r.Installation != "" && r.Installation != s.Namespace {
+		namespaces = append(namespaces, r.Installation)
+	}
+	for _, namespace := range namespaces {
+		var list v1alpha1.NotificationList
+		if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return nil // only from a cache that is stopping
+		}
+		for i := range list.Items {
+			if selects(&list.Items[i], s) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+	}
+	return requests
+}
