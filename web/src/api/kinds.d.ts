@@ -29,17 +29,16 @@ export interface components {
                 /** @description Destination is where the messages are sent. */
                 destination: {
                     /**
-                     * @description Secret is a Secret in the same namespace with the key url. For a Webhook it also has the key key, with which requests
-                     *     are signed: at least 24 bytes, or whsec_ and base64. While the key is changed, previousKey is the one before; requests
-                     *     are signed with both. ca.crt has certificates that sign that of the server, in PEM.
+                     * @description Secret is a Secret in the same namespace with the address in url. For a Webhook it also has key, with which requests are
+                     *     signed: at least 24 bytes, or whsec_ and base64. While it is changed, previousKey is the one before; requests are signed
+                     *     with both. ca.crt has certificates that sign that of the server, in PEM.
                      */
                     secret: {
                         /** @description Name is the name of the object. */
                         name: string;
                     };
                     /**
-                     * @description Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same format,
-                     *     as Mattermost does. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook:
+                     * @description Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same format. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook:
                      *     CloudEvents in JSON, signed as the specification "Standard Webhooks" requires.
                      * @enum {string}
                      */
@@ -156,12 +155,9 @@ export interface components {
                 }[];
                 /** @description Deliveries are the last messages, newest first. At most 10. */
                 deliveries?: {
-                    /**
-                     * @description Event is what the message is about.
-                     * @enum {string}
-                     */
-                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
-                    /** @description Failure is why Cairn gave up. Unset if the message was accepted. */
+                    /** @description Event is what the message is about. */
+                    event: string;
+                    /** @description Failure is why Cairn dropped it. Unset if the message was accepted. */
                     failure?: string;
                     /** @description ID identifies the message. Example: 6f1c.... */
                     id: string;
@@ -172,7 +168,7 @@ export interface components {
                     stacks: number;
                     /**
                      * Format: date-time
-                     * @description Time is when the destination accepted it, or Cairn gave up.
+                     * @description Time is when the destination accepted it, or Cairn dropped it.
                      */
                     time: string;
                 }[];
@@ -207,16 +203,13 @@ export interface components {
                 observedGeneration?: number;
                 /** @description Pending is the message that is being sent. The events of it are in reported. Unset if there is none. */
                 pending?: {
-                    /**
-                     * @description Event is what the message is about.
-                     * @enum {string}
-                     */
-                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
+                    /** @description Event is what the message is about. */
+                    event: string;
                     /** @description ID identifies the message. It is the same each time that the message is sent. Example: 6f1c.... */
                     id: string;
                     /**
                      * Format: date-time
-                     * @description Since is the time from which on it is sent. Cairn gives up after 24 hours.
+                     * @description Since is the time from which on it is sent. Cairn drops it after 24 hours.
                      */
                     since: string;
                 };
@@ -230,11 +223,8 @@ export interface components {
                      * @description At is the time of the event; only of applies and destroys.
                      */
                     at?: string;
-                    /**
-                     * @description Event is what happened.
-                     * @enum {string}
-                     */
-                    event: "ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed";
+                    /** @description Event is what happened. */
+                    event: string;
                     /** @description Key distinguishes the event from others of the same kind of the Stack: a Run, or what failed with which inputs. */
                     key: string;
                     /** @description Message describes the event. */
