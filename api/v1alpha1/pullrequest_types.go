@@ -125,9 +125,9 @@ const (
 	PullRequestFailed PullRequestPhase = "Failed"
 	// PullRequestDraft: it is a draft, and drafts are not planned.
 	PullRequestDraft PullRequestPhase = "Draft"
-	// PullRequestAwaitingCommand: it is from a fork, its author or the user of a commit does not have the verb plan, or
-	// spec.pullRequests.requireCommand of the Repository is true. Nothing runs before a user with that verb comments
-	// /cairn plan with the head commit.
+	// PullRequestAwaitingCommand: it is from a fork, its author or the user of a commit does not have the verb plan on any
+	// affected Stack, or spec.pullRequests.requireCommand of the Repository is true. Nothing runs before a user with that
+	// verb comments /cairn plan with the head commit.
 	PullRequestAwaitingCommand PullRequestPhase = "AwaitingCommand"
 	// PullRequestPlanned: the affected Stacks are known, and their plans are created.
 	PullRequestPlanned PullRequestPhase = "Planned"
@@ -284,6 +284,10 @@ type PullRequestStack struct {
 	// Message has why there is none, the status of the pull request does not fail.
 	// +optional
 	New bool `json:"new,omitempty"`
+	// AwaitsCommand: the Stack is not planned before a user with the verb plan on it comments /cairn plan with the head
+	// commit. The message has why.
+	// +optional
+	AwaitsCommand bool `json:"awaitsCommand,omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged. Unset while it is not known.
 	// +optional
 	OnMerge *StackOnMerge `json:"onMerge,omitempty"`
@@ -493,9 +497,13 @@ type PullRequestCommands struct {
 	// AllowedHead is the head commit whose plans a user allowed by a comment. Other heads need another comment.
 	// +optional
 	AllowedHead string `json:"allowedHead,omitempty"`
-	// AllowedBy is the user who allowed it. Example: gitea:git.example.com:alice.
+	// AllowedBy is the user who allowed it last. Example: gitea:git.example.com:alice.
 	// +optional
 	AllowedBy string `json:"allowedBy,omitempty"`
+	// Allowances are what users allowed of the plans of that head commit, at most 50.
+	// +listType=atomic
+	// +optional
+	Allowances []PullRequestAllowance `json:"allowances,omitempty"`
 	// Requested are Stacks that comments name, as namespace/name. They are planned also beyond maxStacks.
 	// +listType=atomic
 	// +optional
@@ -503,6 +511,17 @@ type PullRequestCommands struct {
 	// Answer is the result of the last command.
 	// +optional
 	Answer string `json:"answer,omitempty"`
+}
+
+// PullRequestAllowance is what a user allowed of the plans of a head commit. It counts for Stacks on which the user has
+// the verb plan.
+type PullRequestAllowance struct {
+	// By is the user. Example: gitea:git.example.com:alice.
+	By string `json:"by"`
+	// Stacks that the command names, as namespace/name. Empty if it names none, for all.
+	// +listType=atomic
+	// +optional
+	Stacks []string `json:"stacks,omitempty"`
 }
 
 // PullRequestDelivered is what the Git provider has received of Cairn. What differs from it is sent again.

@@ -109,8 +109,7 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	}
 	facts := command.Snapshot{
 		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted != "",
-		HeadAllowed: w.PullRequest.Status.Commands.AllowedHead == w.PullRequest.Spec.Head.Commit,
-		Closed:      w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
+		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
 	}
 	if approves {
 		facts.Plans = plansDigest(w.PullRequest.Status)
@@ -166,7 +165,7 @@ func (r *Reconciler) commandStacks(
 		if i := w.stack(a.Key); i >= 0 {
 			known := w.PullRequest.Status.Stacks[i]
 			s.Phase, s.Head = known.Phase, w.PullRequest.Status.Head
-			if known.Run == "" { // it has no Run that could be in progress
+			if known.Run == "" || a.Restricted != "" { // it has no Run that could be in progress, or one that is canceled
 				s.Phase = ""
 			}
 			if facts.Plans != "" {
@@ -187,12 +186,18 @@ func (w *Snapshot) stack(key Key) int {
 	})
 }
 
-// requestPlans records the plans that a command requests. A pull request that is restricted is allowed for this head as
-// a whole: the command is then for all affected Stacks.
+// requestPlans records the plans that a command requests, and of a pull request that is restricted, which Stacks of this
+// head are allowed.
 func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 	state := &w.PullRequest.Status.Commands
-	if w.Restricted != "" && !facts.HeadAllowed && d.Allowed() {
-		state.AllowedHead, state.AllowedBy = facts.Head, facts.User
+	if w.Restricted != "" && d.Allowed() {
+		var named []string
+		for _, s := range d.Stacks {
+			if s.Reason == command.Allowed && len(facts.Command.Stacks) > 0 {
+				named = append(named, s.Stack.String())
+			}
+		}
+		allow(state, facts.Head, facts.User, named)
 	}
 	for _, s := range d.Stacks {
 		if s.Reason != command.Allowed {

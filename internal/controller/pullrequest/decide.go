@@ -176,7 +176,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 
 // phase returns the phase, and the message of phases that have one of their own.
 func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
-	spec, commands := w.PullRequest.Spec, w.PullRequest.Status.Commands
+	spec := w.PullRequest.Spec
 	switch {
 	case w.Settings == nil || spec.State != v1alpha1.PullRequestOpen:
 		return v1alpha1.PullRequestEnded, "the pull request is " + strings.ToLower(string(spec.State))
@@ -188,7 +188,7 @@ func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
 		return v1alpha1.PullRequestMerging, w.Waits
 	case len(w.Merge.Conflicts) > 0:
 		return v1alpha1.PullRequestConflict, "the head conflicts with the base in " + strings.Join(w.Merge.Conflicts[:min(3, len(w.Merge.Conflicts))], ", ")
-	case w.Restricted != "" && len(w.Merge.Affected) > 0 && commands.AllowedHead != spec.Head.Commit:
+	case len(w.Merge.Affected) > 0 && !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return a.Restricted == "" }):
 		return v1alpha1.PullRequestAwaitingCommand, fmt.Sprintf("%s: a user with the verb plan on the affected Stacks has to read the code "+
 			"and comment /cairn plan %s", w.Restricted, spec.Head.Commit)
 	}
@@ -218,6 +218,15 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 	planned := v1alpha1.PullRequestStack{
 		Namespace: a.Namespace, Name: a.Name, InputsDigest: a.InputsDigest, Backend: a.Backend,
 		DeletedDirectory: a.DeletedDirectory, New: a.New,
+	}
+	if a.Restricted != "" {
+		planned.AwaitsCommand = true
+		planned.Message = runinfo.Clip(fmt.Sprintf("%s: a user with the verb plan on this Stack has to read the code and comment /cairn plan %s",
+			a.Restricted, w.PullRequest.Spec.Head.Commit), maxMessage)
+		if i := w.stack(a.Key); i >= 0 {
+			planned.Retries = w.PullRequest.Status.Stacks[i].Retries
+		}
+		return planned
 	}
 	if i := w.stack(a.Key); i >= 0 {
 		known := w.PullRequest.Status.Stacks[i]
@@ -317,9 +326,13 @@ func (w Snapshot) setReady(next *v1alpha1.PullRequestStatus, message string) {
 
 // planned summarizes the plans.
 func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, string) {
-	var pending, failed, stopping int
+	var pending, failed, stopping, waiting int
 	all := len(s.Stacks)
 	for _, stack := range s.Stacks {
+		if stack.AwaitsCommand {
+			waiting++
+			continue
+		}
 		if stack.DeletedDirectory != "" && stack.OnMerge != nil && stack.OnMerge.Action == v1alpha1.StackMergeStop {
 			stopping++
 		}
@@ -350,6 +363,9 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected" + effects
 	case pending > 0:
 		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, all)
+	case waiting > 0:
+		return metav1.ConditionFalse, v1alpha1.ReasonAwaitingCommand, fmt.Sprintf("%d of %d affected Stacks await a comment /cairn plan", waiting,
+			all)
 	case failed > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, all)
 	case fails:

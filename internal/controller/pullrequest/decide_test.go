@@ -1,6 +1,7 @@
 package pullrequest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,18 @@ func pull(changes ...func(*Snapshot)) Snapshot {
 	return w
 }
 
+// restrictedTo lets all Stacks but some wait for a command.
+func restrictedTo(allowed ...string) func(*Snapshot) {
+	return func(w *Snapshot) {
+		w.Restricted = "a fork"
+		for i, a := range w.Merge.Affected {
+			if !slices.Contains(allowed, a.Name) {
+				w.Merge.Affected[i].Restricted = w.Restricted
+			}
+		}
+	}
+}
+
 // next decides, and lets the result be the status of the next snapshot.
 func next(w *Snapshot) v1alpha1.PullRequestStatus {
 	w.PullRequest.Status = w.status()
@@ -76,7 +89,8 @@ func TestWhatNeedsAUserIsCheckedAgain(t *testing.T) {
 		change func(*Snapshot)
 		want   time.Duration
 	}{
-		"a permission": {func(w *Snapshot) { w.Restricted = "a fork" }, fetchLongest},
+		"a permission":               {restrictedTo(), fetchLongest},
+		"a permission for one Stack, while another one is planned": {restrictedTo("app"), fetchFirst},
 		"an output": {func(w *Snapshot) {
 			w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "Stack net has no output vpc"}}
 		}, fetchLongest},
@@ -128,15 +142,13 @@ func TestPhase(t *testing.T) {
 		"draft that is planned": {func(w *Snapshot) {
 			w.PullRequest.Spec.Draft, w.Settings.Drafts = true, v1alpha1.DraftsPlan
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
-		"merged":     {func(w *Snapshot) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
-		"off":        {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
-		"restricted": {func(w *Snapshot) { w.Restricted = "a fork" }, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
-		"restricted, allowed for this head": {func(w *Snapshot) {
-			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = "a fork", headOne
-		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
-		"restricted, allowed for another head": {func(w *Snapshot) {
-			w.Restricted, w.PullRequest.Status.Commands.AllowedHead = "a fork", headTwo
-		}, v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"merged":                           {func(w *Snapshot) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
+		"off":                              {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
+		"restricted":                       {restrictedTo(), v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"restricted, one Stack is allowed": {restrictedTo("net"), v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 1},
+		"restricted, all are allowed": {
+			restrictedTo("net", "app"), v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2,
+		},
 		"restricted, nothing affected": {func(w *Snapshot) {
 			w.Restricted, w.Merge.Affected = "a fork", nil
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
@@ -265,5 +277,36 @@ func TestReady(t *testing.T) {
 		if c := next(&w).Conditions[0]; c.Reason != tt.want || c.Status != tt.ready {
 			t.Errorf("%s: %s %s", name, c.Status, c.Reason)
 		}
+	}
+}
+
+// One Stack that waits for a command keeps no other one back: that is planned, and the result is pending until all are.
+func TestAStackThatWaitsForACommandKeepsNoOtherBack(t *testing.T) {
+	w := pull(restrictedTo("net"))
+	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
+	first := next(&w)
+	if app, net := first.Stacks[0], first.Stacks[1]; !app.AwaitsCommand || app.Run != "" || net.AwaitsCommand || net.Run == "" ||
+		!strings.Contains(app.Message, "comment /cairn plan "+headOne) {
+		t.Fatalf("%+v", first.Stacks)
+	}
+	w.Runs = map[Key]*v1alpha1.Run{{"web", first.Stacks[1].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{}}}}
+	s := next(&w)
+	if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand || c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
+		t.Errorf("%+v", c)
+	}
+	statuses := comment.Statuses(w.reportOf(&s), "cairn", 20, nil)
+	if got := statuses[0]; got.State != comment.Pending || got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
+		t.Errorf("%+v", got)
+	}
+	if got := statuses[1]; got.State != comment.Pending || statuses[2].State != comment.Success {
+		t.Errorf("%+v", statuses)
+	}
+	w.Merge.Affected[0].Restricted = ""
+	if s := next(&w); s.Stacks[0].Run == "" || s.Stacks[0].AwaitsCommand || s.Stacks[1].Run != first.Stacks[1].Run {
+		t.Errorf("after a command: %+v", s.Stacks)
+	}
+	w.Merge.Affected[0].Restricted, w.Merge.Affected[0].InputsDigest = "a fork", "" // the verb is revoked
+	if s := next(&w); s.Stacks[0].Run != "" || !s.Stacks[0].AwaitsCommand {
+		t.Errorf("after the verb is revoked: %+v", s.Stacks[0])
 	}
 }

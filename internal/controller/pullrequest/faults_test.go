@@ -57,13 +57,13 @@ func TestACommandIsForTheHeadThatItNames(t *testing.T) {
 		"/cairn plan " + headOne:                 "", // that its author read before the push
 		"/cairn plan " + headTwo:                 headTwo,
 		"/cairn plan " + headTwo[:20]:            "",
-		"/cairn plan " + headTwo + " web/net":    "", // all start together
+		"/cairn plan " + headTwo + " web/net":    headTwo,
 		"/cairn plan " + headTwo + " net app":    headTwo,
 		"/cairn plan web/net web/app " + headTwo: "",
 	} {
 		for _, created := range []time.Duration{-time.Hour, 0, time.Hour} {
 			w := pull()
-			w.Restricted = "a fork"
+			restrictedTo()(&w)
 			w.PullRequest.Spec.Head.Commit = headTwo
 			next(&w)
 			provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headTwo, comments: []pulls.Comment{
@@ -107,7 +107,7 @@ func TestEachUserOfACommitMayPlan(t *testing.T) {
 		w := pull()
 		w.Settings, w.PullRequest.Spec.Author = &tt.settings, "gitlab:git.example.com:alice"
 		provider := Provider{Name: "gitlab", Host: "git.example.com", Client: committedBy{logins: tt.logins}}
-		got, err := restricted(t.Context(), allowed(nil), &w, provider, w.Merge.Affected)
+		got, err := restrict(t.Context(), allowed(nil), &w, provider, w.Merge.Affected)
 		if err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -353,7 +353,7 @@ func TestUsersAreReadOnceForMany(t *testing.T) {
 		w := pull()
 		w.Now, w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = noon.Add(after), "gitlab:git.example.com:mallory", number
 		w.Merge.Base = base
-		if reason, err := restricted(t.Context(), allowed(nil), &w, provider, w.Merge.Affected); err != nil || reason == "" {
+		if reason, err := restrict(t.Context(), allowed(nil), &w, provider, w.Merge.Affected); err != nil || reason == "" {
 			t.Fatal(reason, err)
 		}
 		return n - before

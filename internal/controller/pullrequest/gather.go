@@ -44,7 +44,7 @@ type Gatherer struct {
 	renderersMu sync.Mutex
 }
 
-// merged is the result of a merge, what decided it, and whether nothing may run without a command.
+// merged is the result of a merge, what decided it, and why a command is required.
 type merged struct {
 	*Merge
 	key        mergeKey
@@ -60,8 +60,6 @@ type mergeKey struct {
 	stacks, requests uint64
 	// stackSets is a hash of the StackSets that list the directories of the base.
 	stackSets uint64
-	// allowed: a command allowed the plans of this head.
-	allowed bool
 }
 
 // Access decides what users may do.
@@ -88,19 +86,16 @@ func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Reposi
 	if err != nil {
 		return err
 	}
-	allowed := w.PullRequest.Status.Commands.AllowedHead == spec.Head.Commit
-	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), sets.hash(), allowed}
+	key := mergeKey{base, spec.Head.Commit, hashOf(repo, stacks), hashOfRequests(w.PullRequest), sets.hash()}
 	known, ok := g.merges.get(w.PullRequest.UID)
 	ok = ok && known.key == key && (known.until.IsZero() || w.Now.Before(known.until))
-	if ok && known.restricted == "" {
-		w.Merge = known.Merge
-		return nil
-	} else if ok {
-		w.Merge = known.Merge
-		if w.Restricted, err = restricted(ctx, g.Access, w, provider, known.Affected); err != nil || w.Restricted != "" {
+	if ok {
+		if w.Restricted, err = stillRestricted(ctx, g.Access, w, provider, known); err != nil {
 			return err
+		} else if w.Restricted == known.restricted {
+			w.Merge = known.Merge
+			return nil
 		}
-		w.Merge = nil
 	}
 	proposal, err := g.Codes.Propose(ctx, repo, spec.Base, spec.Head.Commit, fmt.Sprintf("pull/%d", spec.Number))
 	if err != nil {
@@ -209,29 +204,17 @@ func (g *Gatherer) gatherAffected(
 	for _, s := range created {
 		w.Merge.Affected = append(w.Merge.Affected, Affected{Key: s.key(), New: true})
 	}
-	if w.Restricted, err = restricted(ctx, g.Access, w, provider, w.Merge.Affected); err != nil {
+	if w.Restricted, err = restrict(ctx, g.Access, w, provider, w.Merge.Affected); err != nil {
 		return false, err
 	}
 	commands := &w.PullRequest.Status.Commands
-	if w.Restricted != "" && commands.AllowedHead != w.PullRequest.Spec.Head.Commit {
-		return true, nil
-	}
-	if w.Restricted != "" { // a change of the base may affect Stacks that it did not when a user allowed the head
-		planned := slices.DeleteFunc(slices.Clone(w.Merge.Affected[:min(len(w.Merge.Affected), int(*w.Settings.MaxStacks))]),
-			func(a Affected) bool { return slices.Contains(commands.Requested, a.String()) })
-		allowed, err := mayPlan(ctx, g.Access, commands.AllowedBy, provider, w.Now, planned)
-		if err != nil {
-			return false, err
-		}
-		if !allowed {
-			commands.AllowedHead, commands.AllowedBy = "", ""
-			return true, nil
-		}
-	}
 	complete = true
 	for i := range w.Merge.Affected {
 		one := &w.Merge.Affected[i]
 		if i >= int(*w.Settings.MaxStacks) && !slices.Contains(commands.Requested, one.String()) {
+			continue
+		}
+		if one.Restricted != "" {
 			continue
 		}
 		switch {
@@ -263,61 +246,6 @@ func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return stacks, nil
-}
-
-// restricted returns why nothing may run without a command; empty if it may.
-func restricted(ctx context.Context, access Access, w *Snapshot, provider Provider, affected []Affected) (string, error) {
-	spec := w.PullRequest.Spec
-	switch {
-	case w.Settings.RequireCommand:
-		return "spec.pullRequests.requireCommand of the Repository is true", nil
-	case spec.Fork:
-		return "the head is in a fork", nil
-	case spec.Author == "":
-		return "the author of the pull request is not known", nil
-	}
-	users := []string{spec.Author}
-	if len(affected) > 0 {
-		logins, err := provider.committersOf(ctx, w)
-		if err != nil {
-			return "", err
-		}
-		for _, login := range logins {
-			users = append(users, provider.User(login))
-		}
-	}
-	slices.Sort(users)
-	for _, user := range slices.Compact(users) {
-		if user == "" {
-			return "the Git provider does not know the user of each commit", nil
-		}
-		if allowed, err := mayPlan(ctx, access, user, provider, w.Now, affected); err != nil || !allowed {
-			return user + ", who opened the pull request or has a commit in it, does not have the verb plan on all affected Stacks", err
-		}
-	}
-	return "", nil
-}
-
-// mayPlan reports whether a user has the verb plan on each of some Stacks.
-func mayPlan(
-	ctx context.Context, access Access, user string, provider Provider, now time.Time, affected []Affected,
-) (bool, error) {
-	groups, asked := []string(nil), false
-	for _, stack := range affected {
-		key := stack.Key
-		allowed, err := access.Allows(ctx, user, nil, verbPlan, key)
-		if err == nil && !allowed && !asked {
-			groups, err = provider.groupsOf(ctx, user, now)
-			asked = true
-		}
-		if err == nil && !allowed && len(groups) > 0 {
-			allowed, err = access.Allows(ctx, user, groups, verbPlan, key)
-		}
-		if err != nil || !allowed {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // verbPlan is the verb that a plan requires.
@@ -398,5 +326,6 @@ func hashOfRequests(pull *v1alpha1.PullRequest) uint64 {
 	for _, requested := range pull.Status.Commands.Requested {
 		fmt.Fprintf(h, "%s\n", requested)
 	}
+	fmt.Fprintf(h, "%v\n", allowancesOf(pull))
 	return h.Sum64()
 }

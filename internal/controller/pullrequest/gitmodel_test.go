@@ -282,7 +282,7 @@ func (g *gitModel) Merge(ctx context.Context, w *Snapshot, _ *v1alpha1.Repositor
 	}
 	g.pause()
 	var err error
-	w.Restricted, err = restricted(ctx, g, w, provider, w.Merge.Affected)
+	w.Restricted, err = restrict(ctx, g, w, provider, w.Merge.Affected)
 	return err
 }
 

@@ -136,7 +136,7 @@ func secretOfSet(rendered, effective *v1alpha1.Stack) string {
 }
 
 // isUnplanned reports whether a Stack that does not exist has no plan, for the reason in its message. That fails no pull
-// request: the StackSet creates the Stack nevertheless.
+// request: the StackSet creates the Stack nevertheless. One that waits for a command can be planned.
 func isUnplanned(s v1alpha1.PullRequestStack) bool {
-	return s.New && s.InputsDigest == "" && s.Run == ""
+	return s.New && !s.AwaitsCommand && s.InputsDigest == "" && s.Run == ""
 }

@@ -20,7 +20,7 @@ type Snapshot struct {
 	Merge *Merge
 	// Waits is why the merge is not known yet. Problem is why it cannot be computed until a user acts.
 	Waits, Problem string
-	// Restricted is why nothing is planned unless a command names the head commit; empty if all is planned.
+	// Restricted is why a command has to name the head commit before a Stack is planned; empty if all may be planned.
 	Restricted string
 	// Runs of the Stacks in the status, by namespace and name. One that the API server does not have is nil.
 	Runs map[Key]*v1alpha1.Run
@@ -83,6 +83,8 @@ type Affected struct {
 	DestroyInputsDigest string
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool
+	// Restricted is why the Stack is not planned before a command; empty if it may be.
+	Restricted string
 	// Rules is a Stack with only what decides what it does when the pull request is merged.
 	Rules *v1alpha1.Stack
 }

@@ -545,7 +545,14 @@ export interface components {
                 };
                 /** @description Commands are the results of comments that are commands. */
                 commands?: {
-                    /** @description AllowedBy is the user who allowed it. Example: gitea:git.example.com:alice. */
+                    /** @description Allowances are what users allowed of the plans of that head commit, at most 50. */
+                    allowances?: {
+                        /** @description By is the user. Example: gitea:git.example.com:alice. */
+                        by: string;
+                        /** @description Stacks that the command names, as namespace/name. Empty if it names none, for all. */
+                        stacks?: string[];
+                    }[];
+                    /** @description AllowedBy is the user who allowed it last. Example: gitea:git.example.com:alice. */
                     allowedBy?: string;
                     /** @description AllowedHead is the head commit whose plans a user allowed by a comment. Other heads need another comment. */
                     allowedHead?: string;
@@ -778,6 +785,11 @@ export interface components {
                         /** @description Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else now. */
                         void?: string;
                     };
+                    /**
+                     * @description AwaitsCommand: the Stack is not planned before a user with the verb plan on it comments /cairn plan with the head
+                     *     commit. The message has why.
+                     */
+                    awaitsCommand?: boolean;
                     /**
                      * @description Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
                      *     last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.

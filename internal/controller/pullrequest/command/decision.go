@@ -19,10 +19,8 @@ type Snapshot struct {
 	// Plans identifies the head commit and the plans now, for commands about plans that the user has read; empty to identify them by
 	// the head commit alone.
 	Plans string
-	// Restricted: nothing of the pull request is planned unless a command names the head.
+	// Restricted: a Stack is planned only if a command of a user who may plan it names the head.
 	Restricted bool
-	// HeadAllowed: a command allowed the plans of this head.
-	HeadAllowed bool
 	// Closed: it is closed or merged. Conflict: it does not merge into its base.
 	Closed, Conflict bool
 	// Authors are the author of the pull request, and the authors and committers of its commits, as User returns them.
@@ -82,7 +80,6 @@ const (
 	SelfApproval Reason = "SelfApproval"
 	NotApproved  Reason = "NotApproved"
 	NotLocked    Reason = "NotLocked"
-	NotAll       Reason = "NotAll"
 	Incomparable Reason = "Incomparable"
 )
 
@@ -140,52 +137,7 @@ func Decide(s Snapshot) Decision {
 			}
 		}
 	}
-	if s.Command.Verb == Plan && s.Restricted && !s.HeadAllowed {
-		s.allowAll(&d)
-	}
 	return d
-}
-
-// allowAll rejects a command that does not allow all plans of a restricted pull request: each executes the code of the same head, so
-// one user has to be allowed to plan all affected Stacks.
-func (s Snapshot) allowAll(d *Decision) {
-	var forbidden, others []string
-	for _, st := range s.Stacks {
-		r := Ref{st.Namespace, st.Name}
-		isAllowed := slices.ContainsFunc(d.Stacks, func(of Result) bool { return of.Stack == r && of.Reason == Allowed })
-		switch {
-		case !st.Affected || st.Skipped || isAllowed:
-		case slices.Contains(st.Verbs, string(Plan)):
-			others = append(others, r.String())
-		default:
-			forbidden = append(forbidden, r.String())
-		}
-	}
-	why := ""
-	switch {
-	case len(forbidden) > 0:
-		why = fmt.Sprintf("the plans of this pull request start together: a user with the verb plan also on %s has to comment "+
-			"/cairn plan %s", some(forbidden), s.Head)
-	case len(others) > 0:
-		why = fmt.Sprintf("the plans of this pull request start together, also those of %s: comment /cairn plan %s", some(others), s.Head)
-	default:
-		return
-	}
-	for i, r := range d.Stacks {
-		if r.Reason == Allowed {
-			d.Stacks[i] = Result{Stack: r.Stack, Reason: NotAll, Message: "rejected because " + why}
-		}
-	}
-}
-
-// some returns the first of some names.
-func some(names []string) string {
-	const most = 3
-	text := strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // needsPlan reports whether the command is about a plan that the user has read.

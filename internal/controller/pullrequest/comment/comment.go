@@ -78,6 +78,8 @@ type Stack struct {
 	// New: a StackSet would create the Stack after the merge, and the plan is with an empty state. Without a plan, Failure
 	// is why there is none, which fails nothing.
 	New bool `json:",omitempty"`
+	// AwaitsCommand: it is not planned before a command names the head; Failure is why.
+	AwaitsCommand bool `json:",omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any more.
 	OnMerge *v1alpha1.StackOnMerge `json:",omitempty"`
 	// Approval describes the approval of the plan by a comment; empty for none.
@@ -96,12 +98,17 @@ const (
 	Failure State = "failure"
 )
 
-// isUnplanned reports that a Stack which does not exist cannot be planned.
-func (s Stack) isUnplanned() bool { return s.New && s.Phase == "" && s.Failure != "" }
+// isUnplanned reports that a Stack which does not exist cannot be planned. One that waits for a command can be.
+func (s Stack) isUnplanned() bool {
+	return s.New && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
+}
 
 // result returns the state of a Stack's plan, and why it is not a success.
 func (s Stack) result() (state State, why string) {
-	if s.isUnplanned() {
+	switch {
+	case s.AwaitsCommand:
+		return Pending, "a user with the verb plan on this Stack has to comment /cairn plan and the head"
+	case s.isUnplanned():
 		return Success, ""
 	}
 	switch s.Phase {
@@ -201,11 +208,14 @@ func (pr PullRequest) aggregate() (State, string) {
 }
 
 func (pr PullRequest) planned() (State, string) {
-	var pending, failed, stopping, moving int
+	var pending, failed, waiting, stopping, moving int
 	var sum v1alpha1.Plan
 	n := len(pr.Stacks)
 	for _, s := range pr.Stacks {
-		if s.isUnplanned() {
+		switch {
+		case s.AwaitsCommand:
+			waiting++
+		case s.isUnplanned():
 			n--
 			continue
 		}
@@ -253,6 +263,9 @@ func (pr PullRequest) planned() (State, string) {
 		text := fmt.Sprintf("%d of %s planned", n-pending-failed, all)
 		if failed > 0 {
 			text += fmt.Sprintf(", %d failed", failed)
+		}
+		if waiting > 0 {
+			text += ", " + count(waiting, "waits", "wait") + " for a command"
 		}
 		return Pending, text + "."
 	case failed > 0:

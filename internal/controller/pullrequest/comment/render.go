@@ -194,7 +194,7 @@ type details struct {
 	stacks             []string
 	about, notes, text string
 	url                string
-	failed             bool
+	open               bool
 }
 
 // addStacks adds the rows of the Stacks and the details of their plans. Those without changes are one entry, and so are
@@ -237,6 +237,9 @@ func (d *document) addRow(pr PullRequest, s Stack) {
 	if (pr.Phase != v1alpha1.PullRequestPlanned || s.isUnplanned()) && s.Phase == "" {
 		phase = "Not planned"
 	}
+	if s.AwaitsCommand {
+		phase = "Waits for a command"
+	}
 	if s.Approval != "" {
 		phase += ", " + cell(s.Approval)
 	}
@@ -259,7 +262,7 @@ func (d *document) addDetails(one details) {
 	if d.Plain {
 		name = span(names[0])
 	}
-	add(&d.details, section{title: name + ": " + cmp.Or(one.about, "no plan"), url: cmp.Or(one.url, d.url), open: one.failed},
+	add(&d.details, section{title: name + ": " + cmp.Or(one.about, "no plan"), url: cmp.Or(one.url, d.url), open: one.open},
 		newBlock("text", one.notes, d.Limit), newBlock("diff", one.text, d.Limit))
 }
 
@@ -301,7 +304,7 @@ func detailsOf(s Stack) details {
 		}
 	}
 	return details{
-		stacks: []string{s.key()}, about: about, notes: notes.String(), text: s.Text, url: s.URL, failed: state == Failure,
+		stacks: []string{s.key()}, about: about, notes: notes.String(), text: s.Text, url: s.URL, open: state == Failure || s.AwaitsCommand,
 	}
 }
 
