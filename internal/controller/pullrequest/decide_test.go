@@ -89,7 +89,7 @@ func TestWhatNeedsAUserIsCheckedAgain(t *testing.T) {
 		change func(*Snapshot)
 		want   time.Duration
 	}{
-		"a permission":               {restrictedTo(), fetchLongest},
+		"a permission": {restrictedTo(), fetchLongest},
 		"a permission for one Stack, while another one is planned": {restrictedTo("app"), fetchFirst},
 		"an output": {func(w *Snapshot) {
 			w.Merge.Affected = []Affected{{Key: Key{"web", "app"}, Problem: "Stack net has no output vpc"}}

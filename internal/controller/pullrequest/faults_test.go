@@ -377,6 +377,27 @@ func TestUsersAreReadOnceForMany(t *testing.T) {
 	}
 }
 
+// A push to the base of 37 pull requests of one user costs one request for the teams of the user, and one for the commits of
+// each (187 requests were measured, of which 155 for teams).
+func TestAPushToTheBaseReadsTeamsOnce(t *testing.T) {
+	n := 0
+	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: asked{requests: &n}, answers: &answers{}}
+	for _, base := range []string{headOne, headTwo} {
+		n = 0
+		for number := range int64(37) {
+			w := pull()
+			w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = "gitlab:git.example.com:mallory", number
+			w.Merge.Base = base
+			if _, err := restrict(t.Context(), allowed{{"web", "app"}: true}, &w, provider, w.Merge.Affected); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most := 38; n > most {
+			t.Errorf("%d requests, at most %d", n, most)
+		}
+	}
+}
+
 // The statuses of a closed pull request cannot be sent if its commit is gone, or its repository is archived.
 func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 	for status, want := range map[int]bool{404: true, 403: true, 422: true, 503: false, 401: false} {

@@ -13,9 +13,9 @@ var requestsOfALife = []struct {
 	step                      string
 	writes, changes, requests int
 }{
-	{"open and plan", 1410, 915, 5504},
-	{"comment", 1498, 1025, 5566},
-	{"push", 1523, 934, 5239},
+	{"open and plan", 1389, 846, 5435},
+	{"comment", 1482, 957, 5498},
+	{"push", 1499, 853, 5158},
 	{"close", 200, 0, 4100},
 }
 

@@ -125,7 +125,7 @@ func (s Stack) result() (state State, why string) {
 		}
 		return Success, ""
 	}
-	return Pending, strings.ToLower(cmp.Or(string(s.Phase), string(v1alpha1.PhaseQueued)))
+	return Pending, "not planned yet" // without the phase, whose changes would each be a request to the Git provider
 }
 
 // changes summarizes the plan as the rest of Cairn does; empty without one.

@@ -68,7 +68,7 @@ func TestStatusesOfStacks(t *testing.T) {
 		stack("db", policy(v1alpha1.PolicyResult{Checked: 1, Denied: 2})))
 	run := func(name string) string { return "https://cairn.example.com/runs/web/" + name + "-7" }
 	want := []Status{
-		{"infra/web/cdn", Pending, "planning", run("cdn")},
+		{"infra/web/cdn", Pending, "not planned yet", run("cdn")},
 		{"infra/web/db", Failure, "denied by 2 policy findings", run("db")},
 		{"infra/web/dns", Failure, `the plan failed: Error: a\nb`, run("dns")},
 		{"infra/web/net", Success, "2 to add, 1 to destroy", run("net")},
