@@ -288,6 +288,10 @@ type PullRequestStack struct {
 	// commit. The message has why.
 	// +optional
 	AwaitsCommand bool `json:"awaitsCommand,omitempty"`
+	// UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
+	// plan includes them. Unset if there was none. Example: net-2.
+	// +optional
+	UnappliedRun string `json:"unappliedRun,omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged. Unset while it is not known.
 	// +optional
 	OnMerge *StackOnMerge `json:"onMerge,omitempty"`

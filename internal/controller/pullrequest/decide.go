@@ -270,7 +270,10 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 			if lean.Policy != nil {
 				lean.Policy.Findings = first(lean.Policy.Findings)
 			}
-			stacks[i].Plan = &lean
+			stacks[i].Plan, stacks[i].UnappliedRun = &lean, ""
+			if lean.Changes {
+				stacks[i].UnappliedRun = w.Unapplied[Key{s.Namespace, s.Name}]
+			}
 		}
 		if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && run.Status.Phase != v1alpha1.PhaseSucceeded {
 			stacks[i].Message = runinfo.Clip(c.Message, maxMessage)

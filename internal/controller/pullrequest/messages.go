@@ -275,7 +275,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
-			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand,
+			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand, UnappliedRun: one.UnappliedRun,
 			Approval: describeApproval(one.Approval),
 		}
 		if one.Run != "" && web != "" {

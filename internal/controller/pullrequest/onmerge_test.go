@@ -197,6 +197,49 @@ func TestWhatAMergeWillDoIsNotReportedAfterIt(t *testing.T) {
 	}
 }
 
+// A plan includes changes of the base that wait for an approval. They are not those of the pull request.
+func TestUnappliedChangesOfTheBaseAreNamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status v1alpha1.StackStatus
+		want   string
+	}{
+		"all is applied":         {v1alpha1.StackStatus{InputsDigest: "a", AppliedInputsDigest: "a", LastRun: "net-2"}, ""},
+		"a Run waits":            {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", CurrentRun: "net-3", LastRun: "net-2"}, "net-3"},
+		"the last Run failed":    {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", LastRun: "net-2"}, "net-2"},
+		"the first Run waits":    {v1alpha1.StackStatus{InputsDigest: "a", CurrentRun: "net-1"}, "net-1"},
+		"nothing is known of it": {v1alpha1.StackStatus{}, ""},
+	} {
+		if got := unappliedRun(&v1alpha1.Stack{Status: tt.status}); got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	w := pull()
+	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
+	first := next(&w).Stacks
+	h := newHistory(2)
+	h.quiet = true
+	for _, s := range first { // of which the first one has changes
+		run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: s.Run}}
+		run.Status.Phase, run.Status.Plan = v1alpha1.PhaseSucceeded, &v1alpha1.Plan{Changes: s.Name == "app", Add: 1}
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: s.Name}}
+		stack.Status = v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", CurrentRun: s.Name + "-3"}
+		h.api.put(run)
+		h.api.put(stack)
+	}
+	r := &Reconciler{Client: &kube{history: h}, Live: &kube{history: h}}
+	if err := r.gatherRuns(t.Context(), &w); err != nil {
+		t.Fatal(err)
+	}
+	s := next(&w)
+	if s.Stacks[0].UnappliedRun != "app-3" || s.Stacks[1].UnappliedRun != "" {
+		t.Errorf("%+v", s.Stacks)
+	}
+	text := comment.Render(w.reportOf(&s), comment.Format{Limit: 65_536})
+	if !strings.Contains(text, "| 1 to add (includes changes of the base that are not applied) |") || !strings.Contains(text, "Run app-3 has them") {
+		t.Error(text)
+	}
+}
+
 // The comments of pull requests whose statuses are those of decisions.
 func TestCommentsOfDecisions(t *testing.T) {
 	unplanned := &v1alpha1.PullRequestUnplanned{

@@ -221,7 +221,7 @@ func (w *Snapshot) mayBeMerged() bool {
 
 // gatherRuns reads the Runs of the status that are not finished there.
 func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
-	w.Runs = map[Key]*v1alpha1.Run{}
+	w.Runs, w.Unapplied = map[Key]*v1alpha1.Run{}, map[Key]string{}
 	for _, s := range w.PullRequest.Status.Stacks {
 		if s.Run == "" || s.Phase.Finished() {
 			continue
@@ -235,11 +235,31 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
-		if err == nil {
-			w.Runs[Key{s.Namespace, s.Run}] = run
+		if err != nil {
+			continue
+		}
+		w.Runs[Key{s.Namespace, s.Run}] = run
+		if !run.Status.Phase.Finished() {
+			continue
+		}
+		stack := &v1alpha1.Stack{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, stack); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if run := unappliedRun(stack); run != "" {
+			w.Unapplied[Key{s.Namespace, s.Name}] = run
 		}
 	}
 	return nil
+}
+
+// unappliedRun returns the Run of a Stack with changes that are not applied; empty if there is none.
+func unappliedRun(stack *v1alpha1.Stack) string {
+	status := stack.Status
+	if status.InputsDigest == status.AppliedInputsDigest {
+		return ""
+	}
+	return cmp.Or(status.CurrentRun, status.LastRun)
 }
 
 // hasFindings reports whether policies have findings about the plan of a finished Run.

@@ -24,6 +24,8 @@ type Snapshot struct {
 	Restricted string
 	// Runs of the Stacks in the status, by namespace and name. One that the API server does not have is nil.
 	Runs map[Key]*v1alpha1.Run
+	// Unapplied are the Runs of Stacks with changes of the base that are not applied, of those whose plans ended.
+	Unapplied map[Key]string
 	// After is what the Stacks did with the merge, if the pull request is merged and not all of that is final.
 	After *After
 	// Others are the other pull requests of the Repository that have, or had, a head of this one, by name.

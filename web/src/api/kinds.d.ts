@@ -1023,6 +1023,11 @@ export interface components {
                     run?: string;
                     /** @description RunUID is the UID of the Run. */
                     runUID?: string;
+                    /**
+                     * @description UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
+                     *     plan includes them. Unset if there was none. Example: net-2.
+                     */
+                    unappliedRun?: string;
                 }[];
                 /** @description Unplanned is what the merge changes and no plan shows. Unset if there is nothing. */
                 unplanned?: {

@@ -80,6 +80,8 @@ type Stack struct {
 	New bool `json:",omitempty"`
 	// AwaitsCommand: it is not planned before a command names the head; Failure is why.
 	AwaitsCommand bool `json:",omitempty"`
+	// UnappliedRun is the Run with changes of the base that were not applied when the plan ended; empty if there was none.
+	UnappliedRun string `json:",omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any more.
 	OnMerge *v1alpha1.StackOnMerge `json:",omitempty"`
 	// Approval describes the approval of the plan by a comment; empty for none.
@@ -144,6 +146,9 @@ func (s Stack) changes() string {
 	}
 	if s.New {
 		text += " (new)"
+	}
+	if s.UnappliedRun != "" {
+		text += " (includes changes of the base that are not applied)"
 	}
 	return text
 }

@@ -282,6 +282,9 @@ func detailsOf(s Stack) details {
 	if s.New && s.Plan != nil {
 		note("A StackSet would create this Stack after the merge. The plan begins with an empty state.")
 	}
+	if s.UnappliedRun != "" {
+		note("The plan includes changes of the base that were not applied when it ended: Run %s has them.", plan.Escape(s.UnappliedRun))
+	}
 	if s.OnMerge != nil && size(s.OnMerge.Message) > longestReason { // else the table has it
 		note("After the merge: %s", plan.Escape(s.OnMerge.Message))
 	}
