@@ -133,6 +133,31 @@ func TestOnlyAPlanThatCanBeComparedIsApproved(t *testing.T) {
 	}
 }
 
+// A Stack that waits for a command has no plan, so no comment approves it, also if it had one before a verb was revoked. An
+// approval that it had is gone.
+func TestAStackThatWaitsForACommandIsNotApproved(t *testing.T) {
+	for name, revoked := range map[string]bool{"never planned": false, "planned before the verb was revoked": true} {
+		w := approvable()
+		w.Merge.Affected[1].Restricted, w.Restricted = "a fork", "a fork"
+		if !revoked {
+			next(&w)
+		}
+		answer := w.comments(t, "alice", "/cairn approve "+plansDigest(w.PullRequest.Status)+" net")
+		if !strings.Contains(answer, "this Stack has no plan") || w.approval("net") != nil {
+			t.Errorf("%s: %q, %+v", name, answer, w.approval("net"))
+		}
+	}
+	w := approvable()
+	w.comments(t, "alice", "/cairn approve "+plansDigest(w.PullRequest.Status)+" net")
+	if a := w.approval("net"); a == nil || a.Void != "" {
+		t.Fatalf("%+v", a)
+	}
+	w.Merge.Affected[1].Restricted, w.Restricted = "a fork", "a fork"
+	if s := next(&w); w.approval("net") != nil || !s.Stacks[w.stack(Key{"web", "net"})].AwaitsCommand {
+		t.Errorf("%+v", s.Stacks)
+	}
+}
+
 // An approval stays as long as the plans of the same head do the same.
 func TestAnApprovalIsVoidOnceThePlanDoesSomethingElse(t *testing.T) {
 	replanned := func(w *Snapshot, plan *v1alpha1.Plan) {

@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/internal/base/bucket/buckettest"
 	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
 	stacksource "cairn.dev/cairn/internal/controller/stack/source"
@@ -225,5 +226,68 @@ func TestNewStackGetsNoSecretsByItsLabels(t *testing.T) {
 	}
 	if ready := status.Conditions[0]; ready.Status != metav1.ConditionTrue || ready.Message != "no Stack is affected; 1 Stack would appear" {
 		t.Errorf("%+v", ready)
+	}
+}
+
+// A pull request adds a directory whose Stack its author may not plan, and changes a Stack that the author may plan: the new
+// one waits for a command of a user who may plan it, is no success until then, and keeps the other one not back.
+func TestANewStackWaitsForACommandByItself(t *testing.T) {
+	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}}
+	net.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: "envs/dev/net"}
+	a := newAdding(t, nil, net)
+	a.head = a.push(gitserver.Change{Branch: "change", Files: map[string]string{"envs/dev/net/main.tf": "# changed\n"}})
+	access := mayOn{"alice": {{"web", "net"}}, "bob": {{"web", "dev-db"}}, "carol": {{"web", "net"}}}
+	for name, tt := range map[string]struct {
+		by      string
+		head    string
+		stacks  []string
+		allowed bool
+	}{
+		"without a command":                     {},
+		"after one of a user without the verb":  {by: "carol", head: a.head},
+		"after one for another Stack":           {by: "bob", head: a.head, stacks: []string{"web/net"}},
+		"after one for another head":            {by: "bob", head: headOne},
+		"after one of a user who may plan it":   {by: "bob", head: a.head, allowed: true},
+		"after one of such a user, by its name": {by: "bob", head: a.head, stacks: []string{"web/dev-db"}, allowed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a.dryRun = 0
+			w := a.merge(access, func(w *Snapshot) {
+				w.Settings.CarryApproval = &v1alpha1.CarryApproval{}
+				if tt.by != "" {
+					allow(&w.PullRequest.Status.Commands, tt.head, "gitlab:git.example.com:"+tt.by, tt.stacks)
+				}
+			})
+			s := next(&w)
+			if s.Phase != v1alpha1.PullRequestPlanned || len(s.Stacks) != 2 || s.Stacks[0].Run == "" || !s.Stacks[1].New {
+				t.Fatalf("%s: %+v", s.Phase, s.Stacks)
+			}
+			if db := s.Stacks[1]; db.AwaitsCommand == tt.allowed || (db.Run != "") != tt.allowed || (db.InputsDigest != "") != tt.allowed ||
+				(a.dryRun > 0) != tt.allowed {
+				t.Fatalf("%d dry runs, %+v", a.dryRun, db)
+			}
+			if tt.allowed {
+				return
+			}
+			w.planned("net", planFor("create net"))
+			s = w.PullRequest.Status
+			if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand || c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
+				t.Errorf("%+v", c)
+			}
+			report := w.reportOf(&s)
+			statuses := comment.Statuses(report, "cairn", 20, nil)
+			if got := statuses[0]; got.State != comment.Pending || got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
+				t.Errorf("%+v", got)
+			}
+			for _, one := range statuses[1:] {
+				if strings.HasSuffix(one.Context, "/dev-db") && one.State != comment.Pending {
+					t.Errorf("%+v", one)
+				}
+			}
+			if text := comment.Render(report, comment.Format{Limit: 60_000}); !strings.Contains(text, "| Waits for a command |") ||
+				strings.Contains(text, "not planned") || report.Plans != "" {
+				t.Errorf("approvable %q: %s", report.Plans, text)
+			}
+		})
 	}
 }

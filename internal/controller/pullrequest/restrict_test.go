@@ -16,7 +16,9 @@ func (m mayOn) Allows(_ context.Context, user string, _ []string, _ string, stac
 	return slices.Contains(m[strings.TrimPrefix(user, "gitlab:git.example.com:")], stack), nil
 }
 
-func (mayOn) AllowsRun(context.Context, string, []string, string, Key) (bool, error) { return false, nil }
+func (mayOn) AllowsRun(context.Context, string, []string, string, Key) (bool, error) {
+	return false, nil
+}
 
 // Each Stack is planned if all users whose code the head has may plan it, or if a user who may plan it allowed the head.
 // One that may not be planned keeps no other back.
