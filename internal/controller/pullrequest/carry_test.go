@@ -133,6 +133,21 @@ func TestOnlyAPlanThatCanBeComparedIsApproved(t *testing.T) {
 	}
 }
 
+// A Stack that a StackSet would create and that cannot be planned keeps no approval of another one back.
+func TestAnUnplannedNewStackPreventsNoApproval(t *testing.T) {
+	w := approvable()
+	w.Merge.Affected = append(w.Merge.Affected, Affected{Key: Key{"web", "new"}, New: true, Problem: "the API server rejects the Stack"})
+	s := next(&w)
+	if report := w.reportOf(&s); report.Plans != plansDigest(s) {
+		t.Errorf("%q, %+v", report.Plans, s.Stacks)
+	}
+	w.Merge.Affected[2].Restricted, w.Restricted = "a fork", "a fork"
+	s = next(&w)
+	if report := w.reportOf(&s); report.Plans != "" {
+		t.Errorf("%q while one waits for a command", report.Plans)
+	}
+}
+
 // A Stack that waits for a command has no plan, so no comment approves it, also if it had one before a verb was revoked. An
 // approval that it had is gone.
 func TestAStackThatWaitsForACommandIsNotApproved(t *testing.T) {
