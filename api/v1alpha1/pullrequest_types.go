@@ -357,6 +357,23 @@ const (
 	StackMergeMove StackMergeAction = "Move"
 )
 
+// Text returns what the Stack does as the end of a sentence about it: "applies at once".
+func (a StackMergeAction) Text() string {
+	switch a {
+	case StackMergeApply:
+		return "applies at once"
+	case StackMergeAwaitApproval:
+		return "waits for an approval"
+	case StackMergeNothing:
+		return "applies nothing"
+	case StackMergeStop:
+		return "stops"
+	case StackMergeMove:
+		return "reads another directory"
+	}
+	return string(a)
+}
+
 // PullRequestStackSet is a StackSet whose list of Stacks a pull request changes.
 type PullRequestStackSet struct {
 	// Namespace of the StackSet and of its Stacks.
@@ -382,7 +399,7 @@ type PullRequestStackSet struct {
 	// Return is the number of Stacks that exist, were gone, and would continue.
 	// +optional
 	Return int32 `json:"return,omitempty"`
-	// Appear is the number of Stacks that would be created. They are planned after the merge.
+	// Appear is the number of Stacks that would be created.
 	// +optional
 	Appear int32 `json:"appear,omitempty"`
 	// Stacks are the first 20 of these, in the order of the numbers above.

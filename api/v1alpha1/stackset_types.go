@@ -381,21 +381,27 @@ type StackSetStatus struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 	// Generated is the number of Stacks that the generators and the template result in.
+	// +kubebuilder:default=0
 	// +optional
 	Generated int32 `json:"generated"`
 	// Applied is the number of Stacks that have applied the inputs of the current template.
+	// +kubebuilder:default=0
 	// +optional
 	Applied int32 `json:"applied"`
 	// Changing is the number of Stacks that have the current template and have not applied it yet.
+	// +kubebuilder:default=0
 	// +optional
 	Changing int32 `json:"changing"`
 	// Outdated is the number of Stacks that have an earlier template, or fields that differ from the template.
+	// +kubebuilder:default=0
 	// +optional
 	Outdated int32 `json:"outdated"`
 	// Failed is the number of Stacks of changing that failed.
+	// +kubebuilder:default=0
 	// +optional
 	Failed int32 `json:"failed"`
 	// Gone is the number of Stacks of the StackSet that are not generated any more.
+	// +kubebuilder:default=0
 	// +optional
 	Gone int32 `json:"gone"`
 	// Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with

@@ -153,7 +153,7 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 		parts = append(parts, Clean(stack.Message))
 	}
 	if next := stack.OnMerge; next != nil {
-		text := "when merged: " + string(next.Action)
+		text := "when merged: " + next.Action.Text()
 		if next.Message != "" {
 			text += " (" + Clean(next.Message) + ")"
 		}

@@ -711,7 +711,7 @@ export interface components {
                 stackSets?: {
                     /**
                      * Format: int32
-                     * @description Appear is the number of Stacks that would be created. They are planned after the merge.
+                     * @description Appear is the number of Stacks that would be created.
                      */
                     appear?: number;
                     /**
@@ -4119,13 +4119,15 @@ export interface components {
                 /**
                  * Format: int32
                  * @description Applied is the number of Stacks that have applied the inputs of the current template.
+                 * @default 0
                  */
-                applied?: number;
+                applied: number;
                 /**
                  * Format: int32
                  * @description Changing is the number of Stacks that have the current template and have not applied it yet.
+                 * @default 0
                  */
-                changing?: number;
+                changing: number;
                 /** @description Conditions: Ready, and Stalled while it waits until a user acts. */
                 conditions?: {
                     /**
@@ -4177,18 +4179,21 @@ export interface components {
                 /**
                  * Format: int32
                  * @description Failed is the number of Stacks of changing that failed.
+                 * @default 0
                  */
-                failed?: number;
+                failed: number;
                 /**
                  * Format: int32
                  * @description Generated is the number of Stacks that the generators and the template result in.
+                 * @default 0
                  */
-                generated?: number;
+                generated: number;
                 /**
                  * Format: int32
                  * @description Gone is the number of Stacks of the StackSet that are not generated any more.
+                 * @default 0
                  */
-                gone?: number;
+                gone: number;
                 /**
                  * @description Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with
                  *     an order.
@@ -4220,8 +4225,9 @@ export interface components {
                 /**
                  * Format: int32
                  * @description Outdated is the number of Stacks that have an earlier template, or fields that differ from the template.
+                 * @default 0
                  */
-                outdated?: number;
+                outdated: number;
                 /** @description Preview is what mode Create would do. Only in mode Preview. */
                 preview?: {
                     change?: string[];

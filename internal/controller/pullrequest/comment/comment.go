@@ -163,11 +163,8 @@ func (s Stack) onMerge() string {
 	if s.OnMerge == nil {
 		return ""
 	}
-	text := map[v1alpha1.StackMergeAction]string{
-		v1alpha1.StackMergeApply: "Applies at once", v1alpha1.StackMergeAwaitApproval: "Waits for an approval",
-		v1alpha1.StackMergeNothing: "Applies nothing", v1alpha1.StackMergeStop: "Stops",
-		v1alpha1.StackMergeMove: "Reads another directory",
-	}[s.OnMerge.Action]
+	text := s.OnMerge.Action.Text()
+	text = strings.ToUpper(text[:1]) + text[1:]
 	if first, _, _ := strings.Cut(s.OnMerge.Message, "\n"); first != "" {
 		text += ": " + cell(shorten.Characters(first, longestReason))
 	}
