@@ -374,6 +374,14 @@ func (a StackMergeAction) Text() string {
 	return string(a)
 }
 
+// Text describes the approval: "approved by gitea:git.example.com:bob".
+func (a *PullRequestApproval) Text() string {
+	if a.Void != "" {
+		return "the approval by " + a.By + " is void: " + a.Void
+	}
+	return "approved by " + a.By
+}
+
 // PullRequestStackSet is a StackSet whose list of Stacks a pull request changes.
 type PullRequestStackSet struct {
 	// Namespace of the StackSet and of its Stacks.

@@ -152,6 +152,9 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 	if stack.Message != "" {
 		parts = append(parts, Clean(stack.Message))
 	}
+	if stack.Approval != nil {
+		parts = append(parts, Clean(stack.Approval.Text()))
+	}
 	if next := stack.OnMerge; next != nil {
 		text := "when merged: " + next.Action.Text()
 		if next.Message != "" {

@@ -368,7 +368,9 @@ func TestAnotherWriteBeforeTheAcknowledgement(t *testing.T) {
 }
 
 func TestOnlySelectedStacksOfTheNamespace(t *testing.T) {
-	e := newEnv(t, func(s *v1alpha1.NotificationSpec) { s.StackSelector.MatchLabels = map[string]string{"team": "payments"} })
+	e := newEnv(t, func(s *v1alpha1.NotificationSpec) {
+		s.StackSelector.MatchLabels = map[string]string{"team": "payments"}
+	})
 	e.stack(t, "ours", v1alpha1.ReasonRunFailed, map[string]string{"team": "payments"})
 	e.stack(t, "theirs", v1alpha1.ReasonRunFailed, map[string]string{"team": "other"})
 	e.reconcile(t)

@@ -81,17 +81,6 @@ func standing(s v1alpha1.PullRequestStack, head string) *v1alpha1.PullRequestApp
 	return &void
 }
 
-// describeApproval describes an approval for the comment; empty for none.
-func describeApproval(a *v1alpha1.PullRequestApproval) string {
-	switch {
-	case a == nil:
-		return ""
-	case a.Void != "":
-		return "the approval by " + a.By + " is void: " + a.Void
-	}
-	return "approved by " + a.By
-}
-
 // carried is a Run for whose plan an approval of the pull request counts.
 type carried struct {
 	run      *v1alpha1.Run

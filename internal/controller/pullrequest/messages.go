@@ -276,7 +276,9 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
 			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand, UnappliedRun: one.UnappliedRun,
-			Approval: describeApproval(one.Approval),
+		}
+		if one.Approval != nil {
+			stack.Approval = one.Approval.Text()
 		}
 		if one.Run != "" && web != "" {
 			stack.URL = web + "/runs/" + one.Namespace + "/" + one.Run

@@ -322,11 +322,12 @@ function AppliedRun({ stack }: { stack: Applied }) {
 }
 
 function AppliedMessage({ stack }: { stack: Applied }) {
-  const { reason, message, phase } = stack
+  const { reason, message, phase, approval } = stack
   return (
     <span className="text-sm break-words whitespace-normal">
       {reason && reason !== phase && <span className="font-medium">{inWords(reason)}</span>}
       {message && ` ${safe(message)}`}
+      {approval && <span className="block">{safe(approval)}</span>}
     </span>
   )
 }
@@ -407,7 +408,7 @@ function Plan({ stack }: { stack: Affected }) {
 
 /** What there is to know about the plan of a Stack: why it failed, what policies found, and that it destroys the Stack. */
 function Notes({ stack }: { stack: Affected }) {
-  const { message, deletedDirectory, plan, new: isNew } = stack
+  const { message, deletedDirectory, plan, approval, new: isNew } = stack
   const policy = plan?.policy
   return (
     <span className="flex min-w-0 flex-col text-sm break-words whitespace-normal">
@@ -430,6 +431,14 @@ function Notes({ stack }: { stack: Affected }) {
             .join(', ')}
         </span>
       )}
+      {approval &&
+        (approval.void ? (
+          <span className="text-warn">
+            The approval by {safe(approval.by)} is void: {safe(approval.void)}
+          </span>
+        ) : (
+          <span>Approved by {safe(approval.by)}</span>
+        ))}
       {message && <span>{safe(message)}</span>}
     </span>
   )

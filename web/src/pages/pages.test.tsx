@@ -669,6 +669,14 @@ describe('pull requests', () => {
               phase: 'Succeeded',
               plan,
               onMerge: { action: 'AwaitApproval', rules: ['Apply'], message: `spec.apply is Manual ${hostile}` },
+              approval: {
+                by: hostile,
+                at: '2026-01-01T00:00:00Z',
+                head: 'h',
+                planDigest: 'd',
+                fingerprint: 'f',
+                void: 'another head',
+              },
             },
             { namespace: 'shop', name: 'old', phase: 'Planning' },
           ],
@@ -688,6 +696,7 @@ describe('pull requests', () => {
     const rowOf = (table: HTMLElement, name: RegExp) => within(table).getByRole('row', { name })
     expect(rowOf(before, /shop\/net/)).toHaveTextContent('Applies at once')
     expect(rowOf(before, /prod\/net/)).toHaveTextContent('Waits for an approval: spec.apply is Manual <img')
+    expect(rowOf(before, /prod\/net/)).toHaveTextContent(/The approval by <img.* is void: another head/)
     const after = screen.getByRole('table', { name: 'After the merge' })
     expect(rowOf(after, /prod\/net/)).toHaveTextContent('Run failed')
     expect(within(after).getByRole('link', { name: 'Run of shop/net after the merge' })).toHaveAttribute(
