@@ -368,7 +368,7 @@ function NotPlanned({ of }: { of: Unplanned }) {
     ))
 }
 
-function StackLink({ stack }: { stack: { namespace: string; name: string } }) {
+function StackLink({ stack }: { stack: { namespace: string; name: string; new?: boolean } }) {
   const { namespace, name } = stack
   if (stack.new) {
     return (
