@@ -379,6 +379,23 @@ func TestOnlySelectedStacksOfTheNamespace(t *testing.T) {
 	}
 }
 
+// A destroy that waits for an approval, or failed, needs its users like any other Run.
+func TestAStackThatIsBeingDeletedNeedsItsUsers(t *testing.T) {
+	e := newEnv(t)
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Finalizers: []string{v1alpha1.Finalizer}}}
+	s.Spec.Source.Inline = map[string]string{"main.tf": ""}
+	e.Make(s)
+	apiserver.Must(t, e.Env.Client.Delete(t.Context(), s))
+	e.stack(t, "net", v1alpha1.ReasonAwaitingApproval, nil)
+	e.reconcile(t)
+	e.stack(t, "net", v1alpha1.ReasonDestroyFailed, nil)
+	e.reconcile(t)
+	of := "Stack " + e.n.Namespace + "/net"
+	if got := e.titles(); !slices.Equal(got, []string{of + " waits for an approval", of + " failed"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
 func TestOnlyTheInstallationNamesNamespaces(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.NotificationSpec) { s.Namespaces = []string{"*"} })
 	e.stack(t, "net", v1alpha1.ReasonRunFailed, nil)

@@ -216,7 +216,7 @@ func (r *Reconciler) stacks(ctx context.Context, n *v1alpha1.Notification) ([]de
 	}
 	var found []decision.Stack
 	for i := range list.Items {
-		if s := &list.Items[i]; s.DeletionTimestamp == nil && inNamespaces(n, s.Namespace) {
+		if s := &list.Items[i]; inNamespaces(n, s.Namespace) { // also one that is being deleted, whose destroy may wait
 			found = append(found, decision.Of(s))
 		}
 	}
