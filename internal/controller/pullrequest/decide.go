@@ -235,7 +235,7 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 		}
 		planned.Retries, planned.Approval = known.Retries, known.Approval
 	}
-	if a.InputsDigest == "" && a.New {
+	if a.InputsDigest == "" && (a.New || a.Empty) {
 		planned.Message = runinfo.Clip(a.Problem, maxMessage)
 		return planned
 	}
@@ -353,13 +353,19 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 		effects = "; " + effects
 	}
 	if stopping > 0 {
-		effects = fmt.Sprintf("; %d of them stop, since their directories are deleted: the merge destroys nothing", stopping) + effects
+		stops := "1 Stack stops, since its directory is"
+		if stopping > 1 {
+			stops = fmt.Sprintf("%d Stacks stop, since their directories are", stopping)
+		}
+		effects = "; " + stops + " deleted: the merge destroys nothing" + effects
 	}
 	unplanned := runinfo.Unplanned(s.Unplanned)
 	if unplanned != "" {
 		effects += "; not planned: " + unplanned
 	}
 	switch {
+	case all+len(s.Skipped) == 0 && !fails && stopping > 0:
+		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, strings.TrimPrefix(effects, "; ")
 	case all+len(s.Skipped) == 0 && !fails && unplanned != "":
 		return metav1.ConditionTrue, v1alpha1.ReasonChangesNotPlanned, "no Stack is affected" + effects
 	case all+len(s.Skipped) == 0 && !fails:

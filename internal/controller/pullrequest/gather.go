@@ -295,6 +295,7 @@ func (g *Gatherer) gatherDestroy(
 	ctx context.Context, repo *v1alpha1.Repository, stack *v1alpha1.Stack, applied string, into *Affected,
 ) error {
 	if applied == "" {
+		into.Empty = true
 		into.Problem = "the pull request deletes directory " + into.DeletedDirectory + ", and the Stack was never applied: there is nothing to destroy"
 		return nil
 	}

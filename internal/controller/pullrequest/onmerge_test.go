@@ -120,7 +120,7 @@ func decided(t *testing.T, cases ...stackCase) (Snapshot, v1alpha1.PullRequestSt
 		tt.stack(stack)
 		a := Affected{Key: Key{"web", tt.name}, InputsDigest: "sha256:" + tt.name, DeletedDirectory: tt.directory, Rules: rulesOf(stack)}
 		if tt.problem != "" {
-			a.InputsDigest, a.Problem = "", tt.problem
+			a.InputsDigest, a.Problem, a.Empty = "", tt.problem, tt.directory != ""
 		}
 		w.Merge.Affected = append(w.Merge.Affected, a)
 		if tt.set != nil {
@@ -138,7 +138,9 @@ func decided(t *testing.T, cases ...stackCase) (Snapshot, v1alpha1.PullRequestSt
 		if tt.phase != "" {
 			run.Status.Phase = tt.phase
 		}
-		w.Runs[Key{"web", w.PullRequest.Status.Stacks[i].Run}] = run
+		if name := w.PullRequest.Status.Stacks[i].Run; name != "" {
+			w.Runs[Key{"web", name}] = run
+		}
 	}
 	w.PullRequest.Status = Decide(w).Status
 	return w, w.PullRequest.Status
@@ -184,6 +186,22 @@ func TestADeletedDirectoryIsNoDestruction(t *testing.T) {
 	w, s = decided(t, deleted, stackCases[0])
 	if got := comment.Statuses(w.reportOf(&s), "cairn", 20, nil)[0].Description; !strings.HasPrefix(got, "1 Stack planned: 1 to add. 1 Stack stops") {
 		t.Errorf("%q", got)
+	}
+}
+
+// The status of a pull request that only deletes the directory of a Stack which was never applied is a success: there is nothing to
+// plan, and nothing to destroy.
+func TestADeletedDirectoryOfAStackThatWasNeverApplied(t *testing.T) {
+	i := slices.IndexFunc(stackCases, func(c stackCase) bool { return c.name == "never-applied" })
+	w, s := decided(t, stackCases[i])
+	const want = "1 Stack stops, since its directory is deleted: the merge destroys nothing"
+	if c := s.Conditions[0]; c.Status != metav1.ConditionTrue || c.Message != want {
+		t.Errorf("%s: %s: %q", c.Status, c.Reason, c.Message)
+	}
+	for _, status := range comment.Statuses(w.reportOf(&s), "cairn", 20, nil) {
+		if status.State != comment.Success {
+			t.Errorf("%+v", status)
+		}
 	}
 }
 

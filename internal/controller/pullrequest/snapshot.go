@@ -83,6 +83,8 @@ type Affected struct {
 	// last apply.
 	DeletedDirectory    string
 	DestroyInputsDigest string
+	// Empty: the directory of the Stack is deleted, and it was never applied. Problem has that there is no plan.
+	Empty bool
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool
 	// Restricted is why the Stack is not planned before a command; empty if it may be.

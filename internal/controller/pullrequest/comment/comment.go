@@ -100,9 +100,10 @@ const (
 	Failure State = "failure"
 )
 
-// isUnplanned reports that a Stack which does not exist cannot be planned. One that waits for a command can be.
+// isUnplanned reports that a Stack has no plan and needs none: it does not exist and cannot be planned, or its directory is
+// deleted and it was never applied. One that waits for a command can be planned.
 func (s Stack) isUnplanned() bool {
-	return s.New && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
+	return (s.New || s.DeletedDirectory != "") && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
 }
 
 // result returns the state of a Stack's plan, and why it is not a success.
@@ -132,8 +133,11 @@ func (s Stack) result() (state State, why string) {
 
 // changes summarizes the plan as the rest of Cairn does; empty without one.
 func (s Stack) changes() string {
-	if s.isUnplanned() {
+	switch {
+	case s.isUnplanned() && s.New:
 		return "new, not planned"
+	case s.isUnplanned():
+		return "nothing to destroy (directory deleted)"
 	}
 	if s.Plan == nil {
 		return ""
@@ -217,7 +221,7 @@ func (pr PullRequest) planned() (State, string) {
 		switch {
 		case s.AwaitsCommand:
 			waiting++
-		case s.isUnplanned():
+		case s.isUnplanned() && s.New:
 			n--
 			continue
 		}
