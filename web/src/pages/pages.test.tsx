@@ -844,7 +844,7 @@ describe('pull requests', () => {
               operation: 'Plan',
               cause: { type: 'PullRequest' },
               inputsDigest: 'sha256:' + 'a'.repeat(64),
-              pullRequest: { namespace: 'code', name: 'infra-7', uid: 'u' },
+              pullRequest: { namespace: 'code', name: 'infra-7', uid: 'u', newStack: true },
             },
             status: { phase: 'Succeeded' },
           },
@@ -855,6 +855,8 @@ describe('pull requests', () => {
       'href',
       '/pullrequests/code/infra-7',
     )
+    expect(screen.getByText(/New Stack net/)).toBeInTheDocument()
+    expect(screen.queryByRole('link', { name: /Stack net/ })).toBeNull() // it does not exist
     await userEvent.setup().keyboard('gq')
     await waitFor(() => expect(router.state.location.pathname).toBe('/pullrequests'))
   })

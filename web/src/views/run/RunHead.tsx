@@ -34,9 +34,13 @@ export function RunHead({
       actions={actions}
       over={
         <>
-          <Link className="link" to="/stacks/$namespace/$name" params={{ namespace, name: spec.stack.name }}>
-            Stack {spec.stack.name}
-          </Link>{' '}
+          {spec.pullRequest?.newStack ? (
+            `New Stack ${spec.stack.name}`
+          ) : (
+            <Link className="link" to="/stacks/$namespace/$name" params={{ namespace, name: spec.stack.name }}>
+              Stack {spec.stack.name}
+            </Link>
+          )}{' '}
           in {namespace}
         </>
       }
