@@ -295,7 +295,11 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 	if r == nil {
 		return Decision{}, false
 	}
-	return runProgress(r)
+	d, ok := runProgress(r)
+	if p := w.Problem; p != nil && !p.Transient && d.Reason == v1alpha1.ReasonAwaitingApproval { // who approves has to know
+		d.Message += fmt.Sprintf("; after this Run none starts, since the inputs have changed: %s: %s", p.Reason, p.Message)
+	}
+	return d, ok
 }
 
 // runProgress is the Ready condition while a Run is under way: what the Run waits for, or only that it is under way. It

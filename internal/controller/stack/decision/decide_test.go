@@ -179,6 +179,10 @@ func TestDecide(t *testing.T) {
 		"a Run that waits for approval is reported on the Stack": {
 			snapshot: newSnapshot(withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval", message: "message of the Run",
 		},
+		"a problem of the inputs is shown while a plan of earlier inputs waits for an approval": {
+			snapshot: newSnapshot(withMissingSecret, withRun("net-1", "AwaitingApproval", "sha256:old", withReason("AwaitingApproval"))),
+			ready:    "False", reason: "AwaitingApproval", message: "since the inputs have changed: SecretNotFound: Secret db is not found",
+		},
 		"a Run that this process reserved and could not create is created under that name": {
 			snapshot: newSnapshot(reserved("net-4"), withRun("net-3", "Succeeded", "sha256:old")), start: "Apply net-4", ready: "Unknown", reason: "Running",
 		},
