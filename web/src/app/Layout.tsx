@@ -131,12 +131,12 @@ function Places({ className, below }: { className: string; below?: boolean }) {
           activeOptions={{ exact: to === '/', includeSearch: false }}
           className={
             below
-              ? 'text-muted data-[status=active]:text-accent relative flex min-w-0 grow flex-col items-center gap-0.5 px-0.5 py-1.5 text-[0.625rem]'
+              ? 'text-muted data-[status=active]:text-accent relative flex min-w-0 grow flex-col items-center gap-0.5 px-px py-1.5 text-[0.625rem]'
               : 'text-muted hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:text-ink flex h-8 items-center gap-2 rounded-md px-2 font-medium'
           }
         >
           <Icon aria-hidden className={below ? 'size-5' : 'size-4'} />
-          <span className="truncate">{label}</span>
+          <span className="max-w-full truncate">{label}</span>
           {to === '/runs' && !!waiting.data?.total && (
             <span
               aria-label={`${waiting.data.total} await approval`}
