@@ -2,7 +2,7 @@ package notification
 
 // What the operator does here: it reads the Secrets of destinations one by one.
 //
-// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=notifications,verbs=get;list;watch
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=notifications,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=notifications/status,verbs=patch
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets,verbs=get

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +39,7 @@ const (
 // Reconciler sends the messages of Notifications.
 type Reconciler struct {
 	Client client.Client
-	// Live reads past the cache: Secrets, and the Notification after a conflict.
+	// Live reads Secrets, which no cache has.
 	Live client.Reader
 	// Web returns what sends requests, and trusts some certificates; nil are those of the machine. It must not connect to
 	// addresses that tenants may not name.
@@ -167,32 +166,16 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.R
 	return r.acknowledge(ctx, n)
 }
 
-// acknowledge writes that the pending message was accepted, also if the Notification has changed since it was written.
+// acknowledge writes that the pending message was accepted. After a conflict the next reconcile does, and sends nothing.
 func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) (ctrl.Result, error) {
-	id, current := n.Status.Pending.ID, n
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		if current.Status.Pending == nil || current.Status.Pending.ID != id {
-			return nil
-		}
-		done := current.DeepCopy()
-		done.Status = decision.Delivered(done.Status, r.now())
-		d := done.Status.Deliveries[0]
-		r.condition(done, metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("message %s about %s was accepted", d.ID, d.Event))
-		err := r.write(ctx, current, done)
-		switch {
-		case apierrors.IsConflict(err):
-			current = &v1alpha1.Notification{}
-			if gone := r.Live.Get(ctx, client.ObjectKeyFromObject(n), current); gone != nil {
-				return gone
-			}
-		case err == nil:
-			r.Events.Eventf(n, nil, corev1.EventTypeNormal, v1alpha1.EventMessageSent, "Send", "message about %s of %d Stacks", d.Event, d.Stacks)
-		}
-		return err
-	})
-	if err != nil {
+	done := n.DeepCopy()
+	done.Status = decision.Delivered(done.Status, r.now())
+	d := done.Status.Deliveries[0]
+	r.condition(done, metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("message %s about %s was accepted", d.ID, d.Event))
+	if err := r.write(ctx, n, done); err != nil {
 		return afterWrite(err)
 	}
+	r.Events.Eventf(n, nil, corev1.EventTypeNormal, v1alpha1.EventMessageSent, "Send", "message about %s of %d Stacks", d.Event, d.Stacks)
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
