@@ -416,6 +416,10 @@ func TestOnlyTheInstallationNamesNamespaces(t *testing.T) {
 	if got := e.about(t.Context(), elsewhere); len(got) != 1 {
 		t.Errorf("a change of a Stack elsewhere reconciles %v", got)
 	}
+	e.n.Spec.Namespaces = nil
+	if inNamespaces(e.n, "team-a") || !inNamespaces(e.n, e.n.Namespace) {
+		t.Error("a Notification without namespaces is about those of others")
+	}
 	e.n.Spec.Namespaces = []string{"team-b*"}
 	if inNamespaces(e.n, "team-a") || !inNamespaces(e.n, "team-b-prod") {
 		t.Error("a pattern selects other namespaces")

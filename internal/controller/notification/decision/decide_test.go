@@ -273,6 +273,9 @@ func TestADeletedStackIsForgotten(t *testing.T) {
 	w.expect(t, minute, "Failed: net")
 	w.stacks["net"].UID = "another" // of the same name
 	w.expect(t, minute, "Failed: net")
+	if got := w.n.Status.Reported; len(got) != 1 || got[0].UID != "another" {
+		t.Errorf("reported: %+v", got)
+	}
 	delete(w.stacks, "net")
 	w.expect(t, minute)
 	if len(w.n.Status.Reported) != 0 {
