@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed, which
-// resources drifted.
+// Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed,
+// which resources drifted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -67,15 +67,15 @@ type NotificationSpec struct {
 	// Destination is where the messages are sent.
 	Destination NotificationDestination `json:"destination"`
 
-	// GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then are in
-	// the same message. At most 1h. Default: 30s.
+	// GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then
+	// are in the same message. At most 1h. Default: 30s.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('1h')",message="must be at least 0s and at most 1h"
 	// +optional
 	GroupWait *metav1.Duration `json:"groupWait,omitempty"`
 
-	// DriftInterval is the shortest time between two messages about drift; each of them is about all drift that was found or
-	// has gone since the one before. At least 1m and at most 168h. Default: 1h.
+	// DriftInterval is the shortest time between two messages about drift; each of them is about all drift that was
+	// found or has gone since the one before. At least 1m and at most 168h. Default: 1h.
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be at least 1m and at most 168h"
 	// +optional
@@ -93,8 +93,8 @@ type NotificationEvent string
 const (
 	// NotifyApprovalNeeded: a plan waits for an approval.
 	NotifyApprovalNeeded NotificationEvent = "ApprovalNeeded"
-	// NotifyFailed: the Stack is not Ready, for a reason whose severity is error. Its next failure with the same reason and
-	// the same inputs is not sent before it recovers.
+	// NotifyFailed: the Stack is not Ready, for a reason whose severity is error. Its next failure with the same reason
+	// and the same inputs is not sent before it recovers.
 	NotifyFailed NotificationEvent = "Failed"
 	// NotifyRecovered: a Stack that failed is Ready.
 	NotifyRecovered NotificationEvent = "Recovered"
@@ -112,14 +112,15 @@ const (
 
 // NotificationDestination is where messages are sent.
 type NotificationDestination struct {
-	// Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same format. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook:
-	// CloudEvents in JSON, signed as the specification "Standard Webhooks" requires.
+	// Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same
+	// format. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook: CloudEvents in
+	// JSON, signed as the specification "Standard Webhooks" requires.
 	// +kubebuilder:validation:Enum=Slack;Teams;Webhook
 	Type DestinationType `json:"type"`
 
-	// Secret is a Secret in the same namespace with the address in url. For a Webhook it also has key, with which requests are
-	// signed: at least 24 bytes, or whsec_ and base64. While it is changed, previousKey is the one before; requests are signed
-	// with both. ca.crt has certificates that sign that of the server, in PEM.
+	// Secret is a Secret in the same namespace with the address in url. For a Webhook it also has key, with which
+	// requests are signed: at least 24 bytes, or whsec_ and base64. While it is changed, previousKey is the one before;
+	// requests are signed with both. ca.crt has certificates that sign that of the server, in PEM.
 	Secret ObjectRef `json:"secret"`
 }
 
@@ -199,8 +200,8 @@ type ReportedEvent struct {
 	// Pending reports that the event belongs to the message in pending.
 	// +optional
 	Pending bool `json:"pending,omitempty"`
-	// Reason, Run and Message are those of the Stack when the event was observed. They are unset once the message is sent, and
-	// the message is unset in all but the first 20 events of one.
+	// Reason, Run and Message are those of the Stack when the event was observed. They are unset once the message is
+	// sent, and the message is unset in all but the first 20 events of one.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// Run is the name of the Run. Example: net-7.

@@ -27,12 +27,12 @@ import (
 
 // Keys of the Secret of a destination.
 const (
-	urlKey         = "url"
-	signingKey     = "key"
-	previousKey    = "previousKey"
-	authorityKey   = "ca.crt"
-	longestWait    = time.Hour
-	longestReponse = 64 << 10
+	urlKey          = "url"
+	signingKey      = "key"
+	previousKey     = "previousKey"
+	authorityKey    = "ca.crt"
+	longestWait     = time.Hour
+	longestResponse = 64 << 10
 )
 
 // Timeout is the longest time of a request to a destination.
@@ -145,7 +145,7 @@ func (d destination) send(ctx context.Context, now time.Time, m message.Message)
 		return 0, d.unreachable(err)
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, longestReponse)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, longestResponse)) // so that the connection is used again
 	return answer(response)
 }
 
@@ -164,8 +164,8 @@ func answer(response *http.Response) (time.Duration, error) {
 	return min(time.Duration(max(seconds, 0))*time.Second, longestWait), fmt.Errorf("the destination responds with %s", status)
 }
 
-// unreachable is an error of a request without the URL, which may contain a credential, and without addresses, which would
-// show what a name resolves to inside of the cluster.
+// unreachable is an error of a request without the URL, which may contain a credential, and without addresses, which
+// would show what a name resolves to inside of the cluster.
 func (d destination) unreachable(err error) error {
 	if asked, ok := errors.AsType[*url.Error](err); ok {
 		err = asked.Err

@@ -67,8 +67,8 @@ type memory struct {
 type known struct {
 	uid      types.UID
 	observed decision.Observed
-	// accepted is the ID of the message that the destination accepted last. If the status could not be written since, it is not
-	// sent again.
+	// accepted is the ID of the message that the destination accepted last. If the status could not be written since, it
+	// is not sent again.
 	accepted string
 }
 
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	stacks, err := r.stacks(ctx, n)
 	if config := (*configError)(nil); errors.As(err, &config) {
-		return r.reject(ctx, n, n.Status, config, 0)
+		return r.reject(ctx, n, config, 0)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -141,7 +141,7 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.R
 	if k.accepted != id {
 		to, err := r.destination(ctx, n)
 		if config := (*configError)(nil); errors.As(err, &config) {
-			return r.reject(ctx, n, n.Status, config, later)
+			return r.reject(ctx, n, config, later)
 		}
 		if err != nil {
 			return ctrl.Result{}, err
@@ -155,7 +155,7 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.R
 				return response, err
 			})
 		if sent.Err != nil {
-			return r.reject(ctx, n, n.Status, &configError{v1alpha1.ReasonDeliveryFailed, sent.Err.Error()}, sent.Wait)
+			return r.reject(ctx, n, &configError{v1alpha1.ReasonDeliveryFailed, sent.Err.Error()}, sent.Wait)
 		}
 		if sent.Wait > 0 {
 			return ctrl.Result{RequeueAfter: sent.Wait}, nil
@@ -166,7 +166,8 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.R
 	return r.acknowledge(ctx, n)
 }
 
-// acknowledge writes that the pending message was accepted. After a conflict the next reconcile does, and sends nothing.
+// acknowledge writes that the pending message was accepted. After a conflict the next reconcile does, and sends
+// nothing.
 func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) (ctrl.Result, error) {
 	done := n.DeepCopy()
 	done.Status = decision.Delivered(done.Status, r.now())
@@ -179,7 +180,8 @@ func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) 
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
-// stacks returns the Stacks that a Notification selects. The error is a *configError if a user has to correct the Notification.
+// stacks returns the Stacks that a Notification selects. The error is a *configError if a user has to correct the
+// Notification.
 func (r *Reconciler) stacks(ctx context.Context, n *v1alpha1.Notification) ([]decision.Stack, error) {
 	if len(n.Spec.Namespaces) > 0 && n.Namespace != r.Installation {
 		return nil, &configError{v1alpha1.ReasonNamespacesNotAllowed, "spec.namespaces is for Notifications in the namespace in which Cairn " +
@@ -239,10 +241,9 @@ func (r *Reconciler) describe(n *v1alpha1.Notification) {
 
 // reject records why nothing is sent.
 func (r *Reconciler) reject(
-	ctx context.Context, before *v1alpha1.Notification, status v1alpha1.NotificationStatus, err *configError, again time.Duration,
+	ctx context.Context, before *v1alpha1.Notification, err *configError, again time.Duration,
 ) (ctrl.Result, error) {
 	after := before.DeepCopy()
-	after.Status = *status.DeepCopy()
 	after.Status.ObservedGeneration = after.Generation
 	if r.condition(after, metav1.ConditionFalse, err.reason, err.message) {
 		r.Events.Eventf(before, nil, corev1.EventTypeWarning, err.reason, "Send", "%s", err.message)
@@ -264,7 +265,7 @@ func (r *Reconciler) condition(n *v1alpha1.Notification, ready metav1.ConditionS
 	return changes
 }
 
-// write writes the status if it changed, unless somebody else changed the object.
+// write writes the status if it changed, unless another client changed the object.
 func (r *Reconciler) write(ctx context.Context, before, after *v1alpha1.Notification) error {
 	if equality.Semantic.DeepEqual(before.Status, after.Status) {
 		return nil

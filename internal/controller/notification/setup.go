@@ -39,26 +39,33 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 // ofStacks enqueues the Notifications that are about a Stack, if its change is one that messages are about.
 func (r *Reconciler) ofStacks() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(ctx context.Context, o client.Object, q queue) {
-		stack, ok := o.(*v1alpha1.Stack)
-		if !ok {
-			return
-		}
-		for _, key := range r.about(ctx, stack) {
+	add := func(q queue, keys []reconcile.Request) {
+		for _, key := range keys {
 			q.AddAfter(key, soon)
 		}
 	}
+	about := func(ctx context.Context, o client.Object) []reconcile.Request {
+		stack, ok := o.(*v1alpha1.Stack)
+		if !ok {
+			return nil
+		}
+		return r.about(ctx, stack)
+	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(q, about(ctx, e.Object)) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(q, about(ctx, e.Object)) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, wasStack := e.ObjectOld.(*v1alpha1.Stack)
 			now, isStack := e.ObjectNew.(*v1alpha1.Stack)
-			if wasStack && isStack && decision.Equivalent(before, now) && maps.Equal(before.Labels, now.Labels) {
+			if !wasStack || !isStack {
 				return
 			}
-			add(ctx, e.ObjectOld, q) // whose labels may be others
-			add(ctx, e.ObjectNew, q)
+			keys := r.about(ctx, now)
+			if !maps.Equal(before.Labels, now.Labels) {
+				add(q, append(keys, r.about(ctx, before)...))
+			} else if len(keys) > 0 && !decision.Equivalent(before, now) { // most Stacks have no Notification
+				add(q, keys)
+			}
 		},
 	}
 }

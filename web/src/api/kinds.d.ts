@@ -4,8 +4,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed, which
-         *     resources drifted.
+         * @description Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed,
+         *     which resources drifted.
          */
         Notification: {
             /**
@@ -29,24 +29,25 @@ export interface components {
                 /** @description Destination is where the messages are sent. */
                 destination: {
                     /**
-                     * @description Secret is a Secret in the same namespace with the address in url. For a Webhook it also has key, with which requests are
-                     *     signed: at least 24 bytes, or whsec_ and base64. While it is changed, previousKey is the one before; requests are signed
-                     *     with both. ca.crt has certificates that sign that of the server, in PEM.
+                     * @description Secret is a Secret in the same namespace with the address in url. For a Webhook it also has key, with which
+                     *     requests are signed: at least 24 bytes, or whsec_ and base64. While it is changed, previousKey is the one before;
+                     *     requests are signed with both. ca.crt has certificates that sign that of the server, in PEM.
                      */
                     secret: {
                         /** @description Name is the name of the object. */
                         name: string;
                     };
                     /**
-                     * @description Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same format. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook:
-                     *     CloudEvents in JSON, signed as the specification "Standard Webhooks" requires.
+                     * @description Type is the format of the messages. Slack: for an incoming webhook of Slack, or of a chat that accepts the same
+                     *     format. Teams: for the trigger "When a Teams webhook request is received" of a workflow. Webhook: CloudEvents in
+                     *     JSON, signed as the specification "Standard Webhooks" requires.
                      * @enum {string}
                      */
                     type: "Slack" | "Teams" | "Webhook";
                 };
                 /**
-                 * @description DriftInterval is the shortest time between two messages about drift; each of them is about all drift that was found or
-                 *     has gone since the one before. At least 1m and at most 168h. Default: 1h.
+                 * @description DriftInterval is the shortest time between two messages about drift; each of them is about all drift that was
+                 *     found or has gone since the one before. At least 1m and at most 168h. Default: 1h.
                  * @default 1h
                  */
                 driftInterval: string;
@@ -62,8 +63,8 @@ export interface components {
                  */
                 events: ("ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed")[];
                 /**
-                 * @description GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then are in
-                 *     the same message. At most 1h. Default: 30s.
+                 * @description GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then
+                 *     are in the same message. At most 1h. Default: 30s.
                  * @default 30s
                  */
                 groupWait: string;
@@ -232,8 +233,8 @@ export interface components {
                     /** @description Pending reports that the event belongs to the message in pending. */
                     pending?: boolean;
                     /**
-                     * @description Reason, Run and Message are those of the Stack when the event was observed. They are unset once the message is sent, and
-                     *     the message is unset in all but the first 20 events of one.
+                     * @description Reason, Run and Message are those of the Stack when the event was observed. They are unset once the message is
+                     *     sent, and the message is unset in all but the first 20 events of one.
                      */
                     reason?: string;
                     /** @description Run is the name of the Run. Example: net-7. */

@@ -15,7 +15,7 @@ import { safe, safeText } from '../views/text/escape'
 
 const route = getRouteApi('/app/notifications/$namespace/$name')
 
-/** A Notification: whether its destination accepts messages, the last ones, and what it was told of. */
+/** A Notification: whether its destination accepts messages, the last ones, and what it has messages about. */
 export default function Notification() {
   const { namespace, name } = route.useParams()
   useTitle(`${name} · Notifications`)

@@ -213,8 +213,8 @@ func (w Snapshot) compare(
 	return kept, due
 }
 
-// next is what the destination should have in place of a reported event: the same if nothing changed, and nil if it needs
-// to know nothing more.
+// next is what the destination should have in place of a reported event: the same if nothing changed, and nil if it
+// needs to know nothing more.
 func (w Snapshot) next(r v1alpha1.ReportedEvent, stack Stack, until time.Time) *v1alpha1.ReportedEvent {
 	now, is := stack.event(r.Event, r.Key)
 	ended := v1alpha1.NotifyRecovered
@@ -247,8 +247,8 @@ func (w Snapshot) next(r v1alpha1.ReportedEvent, stack Stack, until time.Time) *
 	return &v1alpha1.ReportedEvent{Stack: r.Stack, UID: r.UID, Event: ended, Key: r.Key}
 }
 
-// begin makes the events of a group the pending message. It returns the reported events with them, in place of those that
-// they are about too.
+// begin makes the events of a group the pending message. It returns the reported events with them, in place of those
+// that they are about too.
 func (w Snapshot) begin(
 	s *v1alpha1.NotificationStatus, g group, kept, events []v1alpha1.ReportedEvent,
 ) []v1alpha1.ReportedEvent {

@@ -5,8 +5,8 @@ import "encoding/json"
 // object is a JSON object.
 type object = map[string]any
 
-// Slack returns the body for an incoming webhook of Slack. Texts of others are plain_text, in which nothing is a link, a
-// mention or a format.
+// Slack returns the body for an incoming webhook of Slack. Texts of others are plain_text, in which nothing is a
+// link, a mention or a format.
 func Slack(m Message) ([]byte, error) {
 	plain := func(text string) object { return object{"type": "plain_text", "text": text, "emoji": false} }
 	blocks := []object{{"type": "header", "text": plain(m.Title())}}

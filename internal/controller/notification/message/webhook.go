@@ -44,8 +44,8 @@ type stackData struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// CloudEvent returns the message as a CloudEvent. Its id is that of the message, by which a receiver recognizes one that it
-// has.
+// CloudEvent returns the message as a CloudEvent. Its id is that of the message, by which a receiver recognizes one
+// that it has.
 func CloudEvent(m Message) ([]byte, error) {
 	e := cloudEvent{
 		SpecVersion: "1.0", ID: m.ID, Source: cmp.Or(m.Web, "/cairn"), Type: "dev.cairn." + string(m.Event),
