@@ -97,7 +97,7 @@ func TestDeletedObjectIsReportedAsNotFound(t *testing.T) {
 	if err := b.Renew(t.Context(), "sources/a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("renewed: %v", err)
 	}
-	// Nor what another process deleted, where that is asked: a State that is deleted and made anew may have the same
+	// Nor what another process deleted, where that is asked: a State that is deleted and created again may have the same
 	// bytes.
 	if err := b.PutOnce(t.Context(), "sources/a", []byte("x")); err != nil {
 		t.Fatal(err)

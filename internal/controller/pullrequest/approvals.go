@@ -17,8 +17,8 @@ import (
 // maxApprovalText is the maximum length of what is reported about an approval, in bytes.
 const maxApprovalText = 300
 
-// plansDigest identifies the head commit and what the plans of a pull request do. A command about plans names it, so that it
-// is about the plans that the user has read. Another plan that does the same has the same digest.
+// plansDigest identifies the head commit and what the plans of a pull request do. A command about plans names it, so
+// that it is about the plans that the user has read. Another plan that does the same has the same digest.
 func plansDigest(s v1alpha1.PullRequestStatus) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", s.Head)
@@ -29,8 +29,8 @@ func plansDigest(s v1alpha1.PullRequestStatus) string {
 	return hex.EncodeToString(h.Sum(nil))[:40]
 }
 
-// isApprovable reports whether all plans are known, and a comment can approve one of them. A Stack that cannot be planned
-// before the merge keeps no other one back.
+// isApprovable reports whether all plans are known, and a comment can approve one of them. A Stack that cannot be
+// planned before the merge keeps no other one back.
 func isApprovable(s *v1alpha1.PullRequestStatus) bool {
 	return s.Phase == v1alpha1.PullRequestPlanned && !slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
 		return !stack.Phase.Finished() && !isUnplanned(stack)
@@ -65,7 +65,8 @@ func (w *Snapshot) approve(d command.Decision, facts command.Snapshot) {
 	}
 }
 
-// standing returns the approval of a plan. That of another head, or of a plan that did something else, is void, and stays so.
+// standing returns the approval of a plan. That of another head, or of a plan that did something else, is void, and
+// stays so.
 func standing(s v1alpha1.PullRequestStack, head string) *v1alpha1.PullRequestApproval {
 	a := s.Approval
 	if a == nil || a.Void != "" {

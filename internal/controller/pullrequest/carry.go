@@ -17,8 +17,8 @@ import (
 // verbApprove is the verb that an approval requires.
 const verbApprove = "approve"
 
-// authorsOf adds who opened the pull request, and who has a commit in it. Of a Git provider that does not know them, the user
-// who approves may be one.
+// authorsOf adds who opened the pull request, and who has a commit in it. Of a Git provider that does not know them,
+// the user who approves may be one.
 func authorsOf(ctx context.Context, w *Snapshot, provider Provider, facts *command.Snapshot) error {
 	logins, err := provider.committersOf(ctx, w)
 	if err != nil {
@@ -53,7 +53,8 @@ func (r *Reconciler) describePlan(ctx context.Context, known v1alpha1.PullReques
 	return nil
 }
 
-// gatherCarried reads the facts about the approvals of a merged pull request. Whether a user still has the verb is asked last.
+// gatherCarried reads the facts about the approvals of a merged pull request. Whether a user still has the verb is
+// asked last.
 func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Provider) error {
 	settings := w.Settings
 	if w.After == nil || !w.After.Known || !w.After.InBase || settings == nil || settings.CarryApproval == nil {

@@ -20,8 +20,8 @@ type result struct {
 	reaction pulls.Reaction
 }
 
-// readAgain is when comments are read a second time: an update of a pull request has a time in seconds, so a comment within the
-// same second is no update.
+// readAgain is when comments are read a second time: an update of a pull request has a time in seconds, so a comment
+// within the same second is no update.
 const readAgain = 3 * time.Second
 
 // reading is the first time when comments were read after an update of a pull request.
@@ -186,8 +186,8 @@ func (w *Snapshot) stack(key Key) int {
 	})
 }
 
-// requestPlans records the plans that a command requests, and of a pull request that is restricted, which Stacks of this
-// head are allowed.
+// requestPlans records the plans that a command requests, and of a pull request that is restricted, which Stacks of
+// this head are allowed.
 func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 	state := &w.PullRequest.Status.Commands
 	if w.Restricted != "" && d.Allowed() {

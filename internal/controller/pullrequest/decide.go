@@ -23,18 +23,18 @@ const (
 	maxMessage = 2000
 )
 
-// fetchFirst and fetchLongest bound the time until a pull request in progress is checked again. There may be no event when
-// the head is fetched, when what a plan waits for exists, or for a Run that ends before the cache has it. In between, it is as
-// long as the pull request has waited.
+// fetchFirst and fetchLongest bound the time until a pull request in progress is checked again. There may be no event
+// when the head is fetched, when what a plan waits for exists, or for a Run that ends before the cache has it. In
+// between, it is as long as the pull request has waited.
 const fetchFirst, fetchLongest = 2 * time.Second, time.Minute
 
 // Decision is what Decide returns.
 type Decision struct {
-	// Status is to be written before anything is created or sent. Its Runs are those of status.stacks: a Run that is named there
-	// and does not exist is created, and all others of the PullRequest are canceled or deleted.
+	// Status is to be written before anything is created or sent. Its Runs are those of status.stacks: a Run that is
+	// named there and does not exist is created, and all others of the PullRequest are canceled or deleted.
 	Status v1alpha1.PullRequestStatus
-	// Left are the pull requests whose head this one had: it may have replaced their statuses. They have to send them again, which
-	// is to be written before the status, and they may not have been reconciled while it had their head.
+	// Left are the pull requests whose head this one had: it may have replaced their statuses. They have to send them
+	// again, which is to be written before the status, and they may not have been reconciled while it had their head.
 	Left []*v1alpha1.PullRequest
 	// Carried are the Runs for which an approval of the pull request counts. It is to be written to them.
 	Carried []carried
@@ -282,8 +282,8 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 	return stacks
 }
 
-// first returns the first findings, which are those that deny the plan, with messages of a length that a status with many Stacks can
-// have.
+// first returns the first findings, which are those that deny the plan, with messages of a length that a status with
+// many Stacks can have.
 func first(findings []v1alpha1.PolicyFinding) []v1alpha1.PolicyFinding {
 	const most, longest = 5, 300
 	findings = slices.Clone(findings[:min(most, len(findings))])

@@ -193,8 +193,9 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 	return nil
 }
 
-// contextInUse returns a ConfigError if an earlier Repository reports on the same pull requests with the same statuses: of two, the
-// last one counts at the Git provider, also a success after a failure. What this one reported before is deleted.
+// contextInUse returns a ConfigError if an earlier Repository reports on the same pull requests with the same
+// statuses: of two, the last one counts at the Git provider, also a success after a failure. What this one reported
+// before is deleted.
 func (d *Discovery) contextInUse(ctx context.Context, repo *v1alpha1.Repository) error {
 	var all v1alpha1.RepositoryList
 	if err := d.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -213,8 +214,8 @@ func (d *Discovery) contextInUse(ctx context.Context, repo *v1alpha1.Repository)
 	return nil
 }
 
-// reportsBefore reports whether a Repository has the statuses of the pull requests of a later one. One whose pull requests cannot be
-// listed has none.
+// reportsBefore reports whether a Repository has the statuses of the pull requests of a later one. One whose pull
+// requests cannot be listed has none.
 func reportsBefore(other, repo *v1alpha1.Repository) bool {
 	theirs := other.Spec.PullRequests
 	if other.UID == repo.UID || theirs == nil || other.DeletionTimestamp != nil ||

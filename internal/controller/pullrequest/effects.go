@@ -34,9 +34,9 @@ type rendering struct {
 }
 
 // effectOf compares what a StackSet generates at the base with what it generates at the merge, by the decision of its
-// controller. So the result has neither what users changed in the cluster, nor what a rollout has not reached yet. If the
-// set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its namespace, and its
-// own of others. It also returns the writes that create or change Stacks.
+// controller. So the result has neither what users changed in the cluster, nor what a rollout has not reached yet. If
+// the set has an error at the base, its Stacks in the cluster are what is compared. stacks are those of its
+// namespace, and its own of others. It also returns the writes that create or change Stacks.
 func effectOf(
 	set *v1alpha1.StackSet, base, merge rendering, stacks []v1alpha1.Stack,
 ) (effect v1alpha1.PullRequestStackSet, writes []decision.Write, err error) {
@@ -162,8 +162,8 @@ func stacksAt(set *v1alpha1.StackSet, base rendering, stacks []v1alpha1.Stack) a
 	return at
 }
 
-// stackOf returns what the decision about a StackSet reads of a Stack that has applied nothing, so that no rollout delays
-// its change.
+// stackOf returns what the decision about a StackSet reads of a Stack that has applied nothing, so that no rollout
+// delays its change.
 func stackOf(set *v1alpha1.StackSet, key string, labels map[string]string, digest string) v1alpha1.Stack {
 	stack := decision.Locate(set, key)
 	return v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{
@@ -172,8 +172,8 @@ func stackOf(set *v1alpha1.StackSet, key string, labels map[string]string, diges
 	}}
 }
 
-// decide decides what a StackSet would write, whatever its mode, without deletions, and as if each of spec.namespaces had
-// a StackGrant: the list of two commits does not depend on it.
+// decide decides what a StackSet would write, whatever its mode, without deletions, and as if each of spec.namespaces
+// had a StackGrant: the list of two commits does not depend on it.
 func decide(
 	set *v1alpha1.StackSet, of rendering, stacks []v1alpha1.Stack, same func(*decision.Rendered, *v1alpha1.Stack) bool,
 ) decision.Decision {

@@ -70,8 +70,8 @@ type Access interface {
 	AllowsRun(ctx context.Context, user string, groups []string, verb string, run Key) (bool, error)
 }
 
-// Merge implements Merger. The result is computed once for the same commits and Stacks. Whether the pull request is restricted
-// is checked again as long as it is.
+// Merge implements Merger. The result is computed once for the same commits and Stacks. Whether the pull request is
+// restricted is checked again as long as it is.
 func (g *Gatherer) Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
 	spec := w.PullRequest.Spec
 	base, err := g.Codes.Base(ctx, repo, spec.Base)

@@ -76,8 +76,8 @@ func (g *Gatherer) readsBase(ctx context.Context, w *Snapshot, repo *v1alpha1.Re
 		g.Codes.Reads(ctx, repo, stack, w.PullRequest.Spec.Base)
 }
 
-// startsEmpty reports whether a Stack that is created would plan with an empty state, and without the credentials of its
-// own Runs: a directory that no user reviewed must not get those, also if those of existing Stacks are shared.
+// startsEmpty reports whether a Stack that is created would plan with an empty state, and without the credentials of
+// its own Runs: a directory that no user reviewed must not get those, also if those of existing Stacks are shared.
 func startsEmpty(stack *v1alpha1.Stack) bool {
 	shares := stack.Spec.PullRequests != nil && stack.Spec.PullRequests.UseStackCredentials
 	return !shares && stack.Spec.Backend == nil && !stack.Spec.Suspend
@@ -120,8 +120,8 @@ func (g *Gatherer) gatherNewInputs(
 	return g.storeInputs(ctx, repo, stack, proposal, into)
 }
 
-// secretOfSet returns the first variable that a VariableSet adds from another object; empty if there is none. The author
-// of a pull request chooses labels of a Stack that does not exist by the names of directories.
+// secretOfSet returns the first variable that a VariableSet adds from another object; empty if there is none. The
+// author of a pull request chooses labels of a Stack that does not exist by the names of directories.
 func secretOfSet(rendered, effective *v1alpha1.Stack) string {
 	own := map[string]bool{}
 	for _, v := range rendered.Spec.Variables {
@@ -135,8 +135,9 @@ func secretOfSet(rendered, effective *v1alpha1.Stack) string {
 	return ""
 }
 
-// isUnplanned reports whether a Stack has no plan, for the reason in its message, and needs none: one that does not exist, and which
-// its StackSet creates nevertheless, or one that was never applied, whose directory is deleted. That fails no pull request.
+// isUnplanned reports whether a Stack has no plan, for the reason in its message, and needs none: one that does not
+// exist, and which its StackSet creates nevertheless, or one that was never applied, whose directory is deleted. That
+// fails no pull request.
 func isUnplanned(s v1alpha1.PullRequestStack) bool {
 	return (s.New || s.DeletedDirectory != "") && s.Phase == "" && !s.AwaitsCommand && s.InputsDigest == "" && s.Run == ""
 }

@@ -82,8 +82,8 @@ func hasWindows(stack *v1alpha1.Stack) bool {
 	}) || slices.ContainsFunc(stack.Status.StackPolicies, func(p v1alpha1.AppliedStackPolicy) bool { return p.Windows > 0 })
 }
 
-// withoutDirectory returns what a Stack does whose directory a merge deletes. Its StackSet decides, if it has one and that
-// writes; no merge deletes another Stack, or destroys anything.
+// withoutDirectory returns what a Stack does whose directory a merge deletes. Its StackSet decides, if it has one and
+// that writes; no merge deletes another Stack, or destroys anything.
 func withoutDirectory(
 	directory string, stack *v1alpha1.Stack, sets []v1alpha1.PullRequestStackSet,
 ) (action v1alpha1.StackMergeAction, message string) {

@@ -75,8 +75,8 @@ func runnerOf(repo *v1alpha1.Repository, stack *v1alpha1.Stack) identity {
 	return runner
 }
 
-// stateCopy returns the type of the backend that has the state of a Stack; empty if Cairn keeps the state. The problem is
-// why Cairn has no copy of the state in that backend, with which a pull request could be planned.
+// stateCopy returns the type of the backend that has the state of a Stack; empty if Cairn keeps the state. The
+// problem is why Cairn has no copy of the state in that backend, with which a pull request could be planned.
 func stateCopy(stack *v1alpha1.Stack, state v1alpha1.StateStatus) (backend, problem string) {
 	if state.Backend != nil && state.Version > 0 {
 		backend = state.Backend.Type

@@ -49,8 +49,8 @@ type commits struct {
 	head, base, onto string
 }
 
-// teamsFor and committersFor are how long answers are used. What waits for a permission is checked each minute, which for many
-// pull requests costs few requests.
+// teamsFor and committersFor are how long answers are used. What waits for a permission is checked each minute, which
+// for many pull requests costs few requests.
 const teamsFor, committersFor = time.Minute - time.Second, 5 * time.Minute
 
 // remember returns an answer that is not older than a time, or requests another one.
@@ -126,8 +126,8 @@ func (e *ConfigError) Error() string { return e.Message }
 type Providers struct {
 	// Live reads the Secrets with tokens, which no cache holds.
 	Live client.Reader
-	// Web returns what sends the requests, and trusts some certificates; nil are those of the machine. It must not connect to
-	// addresses that tenants may not name.
+	// Web returns what sends the requests, and trusts some certificates; nil are those of the machine. It must not
+	// connect to addresses that tenants may not name.
 	Web func(*x509.CertPool) *http.Client
 
 	known cache[providerKey, Provider]
@@ -181,8 +181,8 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	return made, nil
 }
 
-// authority returns the certificates that sign those of the Git provider: of the Secret of pull requests, else of that with which git
-// fetches.
+// authority returns the certificates that sign those of the Git provider: of the Secret of pull requests, else of
+// that with which git fetches.
 func (p *Providers) authority(ctx context.Context, repo *v1alpha1.Repository, secret *corev1.Secret) (git.Auth, error) {
 	const key = "ca.crt"
 	if ca := secret.Data[key]; len(ca) > 0 || repo.Spec.Credentials == nil || repo.Spec.Credentials.Secret.Name == secret.Name {

@@ -1,8 +1,8 @@
-// Package pullrequest has the controllers of pull requests: Discovery creates a PullRequest for each that is open at the Git
-// provider; Reconciler plans the Stacks that it affects, and reports to the Git provider.
+// Package pullrequest has the controllers of pull requests: Discovery creates a PullRequest for each that is open at
+// the Git provider; Reconciler plans the Stacks that it affects, and reports to the Git provider.
 //
-// What is to be reported is derived from the status each time, and status.delivered is the ledger of package outbox: what the Git
-// provider has received. So nothing is lost by a restart or while the Git provider does not respond.
+// What is to be reported is derived from the status each time, and status.delivered is the ledger of package outbox:
+// what the Git provider has received. So nothing is lost by a restart or while the Git provider does not respond.
 package pullrequest
 
 import (
@@ -31,8 +31,8 @@ type Merger interface {
 	Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error
 	// Merged returns the history of a base with the commit of a merge.
 	Merged(ctx context.Context, repo *v1alpha1.Repository, base, commit string) (Merged, error)
-	// SameInputs reports whether the plan of a pull request and that of a Run of the Stack, each named by the digest of its inputs,
-	// are of the same code, values and engine.
+	// SameInputs reports whether the plan of a pull request and that of a Run of the Stack, each named by the digest of
+	// its inputs, are of the same code, values and engine.
 	SameInputs(ctx context.Context, ofPull, ofRun string) (bool, error)
 	// Forget drops what is in memory about a PullRequest.
 	Forget(pull types.UID)
@@ -138,8 +138,8 @@ func (r *Reconciler) reconcile(
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }
 
-// kept is how long a PullRequest and its plans stay after the pull request is merged or closed: statuses and the comment link to
-// them.
+// kept is how long a PullRequest and its plans stay after the pull request is merged or closed: statuses and the
+// comment link to them.
 const kept = 14 * 24 * time.Hour
 
 // keep deletes a PullRequest whose pull request ended when that is due.
@@ -150,8 +150,8 @@ func (r *Reconciler) keep(ctx context.Context, pull *v1alpha1.PullRequest) (ctrl
 	return ctrl.Result{}, client.IgnoreNotFound(r.Client.Delete(ctx, pull))
 }
 
-// gather reads what the decision needs. What a comment requested is in the status of the snapshot; the reactions to it are due once
-// that is written.
+// gather reads what the decision needs. What a comment requested is in the status of the snapshot; the reactions to
+// it are due once that is written.
 func (r *Reconciler) gather(
 	ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider,
 ) (w Snapshot, err error) {
@@ -184,8 +184,8 @@ func (r *Reconciler) gather(
 	return w, r.gatherRuns(ctx, &w)
 }
 
-// merge merges the head into the base. If the pull request may be merged already, it reads whether it is: the merge of one that is
-// not open is not used.
+// merge merges the head into the base. If the pull request may be merged already, it reads whether it is: the merge
+// of one that is not open is not used.
 func (r *Reconciler) merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error {
 	if err := r.Merger.Merge(ctx, w, repo, provider); err != nil {
 		return fmt.Errorf("merge: %w", err)
@@ -207,8 +207,8 @@ func (r *Reconciler) merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repo
 	return nil
 }
 
-// mayBeMerged reports whether a new merge changes nothing, or plans less than the one before. The reason may be that the pull
-// request is merged, and that the base was fetched since the list that has it as open.
+// mayBeMerged reports whether a new merge changes nothing, or plans less than the one before. The reason may be that
+// the pull request is merged, and that the base was fetched since the list that has it as open.
 func (w *Snapshot) mayBeMerged() bool {
 	known := cmp.Or(w.PullRequest.Status.Merge, &v1alpha1.PullRequestMerge{})
 	if w.Merge == nil || known.Base == w.Merge.Base && known.Head == w.Merge.Head {
@@ -269,8 +269,8 @@ func hasFindings(run *v1alpha1.Run) bool {
 		plan.Policy.Denied+plan.Policy.ApprovalRequired+plan.Policy.Warned > 0
 }
 
-// retry records an error of the Git provider while facts were gathered, and retries later and later, since it may not respond for
-// hours, or after the time that it requests. Other errors are returned.
+// retry records an error of the Git provider while facts were gathered, and retries later and later, since it may not
+// respond for hours, or after the time that it requests. Other errors are returned.
 func (r *Reconciler) retry(ctx context.Context, pull *v1alpha1.PullRequest, err error) (ctrl.Result, error) {
 	if failureOf(err) == nil {
 		return ctrl.Result{}, err
@@ -281,7 +281,8 @@ func (r *Reconciler) retry(ctx context.Context, pull *v1alpha1.PullRequest, err 
 	return ctrl.Result{RequeueAfter: wait}, ignoreConflict(client.IgnoreNotFound(r.report(ctx, pull, failed)))
 }
 
-// persist writes the status of a decision, and before it, to the pull requests whose head was left, that they send again.
+// persist writes the status of a decision, and before it, to the pull requests whose head was left, that they send
+// again.
 func (r *Reconciler) persist(ctx context.Context, pull *v1alpha1.PullRequest, d Decision) (*v1alpha1.PullRequest, error) {
 	for _, other := range d.Left {
 		if err := r.Client.Status().Patch(ctx, other.DeepCopy(), resend); client.IgnoreNotFound(err) != nil {
@@ -293,8 +294,8 @@ func (r *Reconciler) persist(ctx context.Context, pull *v1alpha1.PullRequest, d 
 	return persisted, r.report(ctx, pull, persisted)
 }
 
-// acknowledge writes what was done. If the PullRequest changed meanwhile, what was sent may have replaced what another process sent,
-// so that everything is sent again.
+// acknowledge writes what was done. If the PullRequest changed meanwhile, what was sent may have replaced what
+// another process sent, so that everything is sent again.
 func (r *Reconciler) acknowledge(
 	ctx context.Context, persisted *v1alpha1.PullRequest, status v1alpha1.PullRequestStatus,
 ) error {
@@ -315,7 +316,8 @@ func (r *Reconciler) report(ctx context.Context, before, pull *v1alpha1.PullRequ
 	return r.Client.Status().Patch(ctx, pull, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// afterWrite returns the result of a write that failed: after a conflict, with an annotation for example, there may be no event.
+// afterWrite returns the result of a write that failed: after a conflict, with an annotation for example, there may
+// be no event.
 func afterWrite(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: cacheDelay}, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // restrict sets which affected Stacks wait for a command, and returns why a command is required; empty if all may be
-// planned. A Stack is planned if all users whose code the head has may plan it, or if a user who may plan it allowed the
-// head.
+// planned. A Stack is planned if all users whose code the head has may plan it, or if a user who may plan it allowed
+// the head.
 func restrict(ctx context.Context, access Access, w *Snapshot, provider Provider, affected []Affected) (string, error) {
 	reason, all, err := requiresCommand(ctx, w, provider, len(affected) > 0)
 	if err != nil {

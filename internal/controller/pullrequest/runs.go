@@ -28,8 +28,8 @@ type Runs interface {
 // LabelPullRequest is the label of Runs with the UID of their PullRequest.
 const LabelPullRequest = "cairn.dev/pull-request"
 
-// act creates the Runs of the persisted status, and ends those that it does not have but an earlier one had. A Run that cannot be
-// created delays no other.
+// act creates the Runs of the persisted status, and ends those that it does not have but an earlier one had. A Run
+// that cannot be created delays no other.
 func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest, w Snapshot) (acts acts) {
 	acts.created = map[Key]types.UID{}
 	acts.rejected = map[Key]error{}
@@ -78,8 +78,9 @@ func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest
 	return acts
 }
 
-// create creates the Run that plans a Stack, unless it exists. It cannot belong to the PullRequest, which may be in another
-// namespace, so it belongs to the Stack, unless that does not exist. It returns the UID, empty if there is no Run.
+// create creates the Run that plans a Stack, unless it exists. It cannot belong to the PullRequest, which may be in
+// another namespace, so it belongs to the Stack, unless that does not exist. It returns the UID, empty if there is no
+// Run.
 func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v1alpha1.PullRequestStack, a Affected) (types.UID, error) {
 	isController := true
 	owner := metav1.OwnerReference{Kind: "Stack", Name: s.Name, UID: types.UID(a.UID)}
@@ -119,8 +120,8 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v
 // errGone: the PullRequest is being deleted, or is gone.
 var errGone = errors.New("the PullRequest is gone")
 
-// deleteIfGone deletes a Run that was created although the PullRequest is being deleted, so that nothing ends it: another
-// process is the leader.
+// deleteIfGone deletes a Run that was created although the PullRequest is being deleted, so that nothing ends it:
+// another process is the leader.
 func (r *Reconciler) deleteIfGone(ctx context.Context, pull *v1alpha1.PullRequest, run *v1alpha1.Run) error {
 	newest := &v1alpha1.PullRequest{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(pull), newest)

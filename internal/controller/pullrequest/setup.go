@@ -19,8 +19,8 @@ import (
 	"cairn.dev/cairn/internal/controller/repository"
 )
 
-// concurrent is the number of Repositories and of PullRequests that are reconciled at the same time: each may wait for a Git
-// provider.
+// concurrent is the number of Repositories and of PullRequests that are reconciled at the same time: each may wait
+// for a Git provider.
 const concurrent = 8
 
 // SetupWithManager adds the controller that discovers pull requests. The reconciler is d, or a wrapper of it.

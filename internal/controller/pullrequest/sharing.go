@@ -43,8 +43,8 @@ func isSettled(p *v1alpha1.PullRequest) bool {
 		!slices.ContainsFunc(p.Status.Delivered.Statuses, func(s v1alpha1.PullRequestCommitStatus) bool { return s.Pending })
 }
 
-// sharing returns the other pull requests of the Repository that have, or had, a head of one, by name, without those that
-// are settled. They have the statuses of this commit in common. They must not be changed.
+// sharing returns the other pull requests of the Repository that have, or had, a head of one, by name, without those
+// that are settled. They have the statuses of this commit in common. They must not be changed.
 func sharing(ctx context.Context, cache client.Reader, pull *v1alpha1.PullRequest) ([]*v1alpha1.PullRequest, error) {
 	var all v1alpha1.PullRequestList
 	var others []*v1alpha1.PullRequest

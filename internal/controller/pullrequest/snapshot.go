@@ -93,7 +93,8 @@ type Affected struct {
 	Rules *v1alpha1.Stack
 }
 
-// runName returns the name of the Run of a plan. It differs from the names of the Stack's own Runs, which end with a number.
+// runName returns the name of the Run of a plan. It differs from the names of the Stack's own Runs, which end with a
+// number.
 func runName(pull *v1alpha1.PullRequest, stack v1alpha1.PullRequestStack) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", pull.UID, stack.Namespace, stack.PlanNumber))
 	letters := make([]byte, 10)

@@ -32,8 +32,8 @@ type stackSets struct {
 	grants v1alpha1.StackGrantList
 }
 
-// stackSets returns the StackSets that list the directories of a branch of a Repository, and may use it. What it returns
-// must not be changed.
+// stackSets returns the StackSets that list the directories of a branch of a Repository, and may use it. What it
+// returns must not be changed.
 func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, branch string) (stackSets, error) {
 	found := stackSets{stacks: map[string][]v1alpha1.Stack{}, elsewhere: map[types.UID][]v1alpha1.Stack{}}
 	var list v1alpha1.StackSetList
@@ -96,7 +96,8 @@ func inNamespacesOf(set *v1alpha1.StackSet, stacks []v1alpha1.Stack) []v1alpha1.
 	return stacks
 }
 
-// hash is that of what decides the effects besides the commits: the StackSets, which Stacks are theirs, and StackGrants.
+// hash is that of what decides the effects besides the commits: the StackSets, which Stacks are theirs, and
+// StackGrants.
 func (s stackSets) hash() uint64 {
 	h := fnv.New64a()
 	for _, grant := range s.grants.Items {
@@ -121,9 +122,9 @@ func (s stackSets) hash() uint64 {
 	return h.Sum64()
 }
 
-// gatherStackSets finds what the merge changes in the lists of the StackSets. It executes no code of the pull request, so
-// that it does not depend on who may plan.
-// The directories are those that the StackSets list at the merge.
+// gatherStackSets finds what the merge changes in the lists of the StackSets. It executes no code of the pull
+// request, so that it does not depend on who may plan. The directories are those that the StackSets list at the
+// merge.
 func (g *Gatherer) gatherStackSets(
 	ctx context.Context, into *Merge, found stackSets, proposal *code.Proposal,
 ) (directories []string, err error) {
@@ -160,8 +161,8 @@ func (g *Gatherer) gatherStackSets(
 	return directories, nil
 }
 
-// notGranted returns that the StackSet would not write some Stacks, since their namespaces have no StackGrant for it; empty
-// if all have one.
+// notGranted returns that the StackSet would not write some Stacks, since their namespaces have no StackGrant for it;
+// empty if all have one.
 func notGranted(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, writes []decision.Write) string {
 	missing := map[string]bool{}
 	n := 0
@@ -178,8 +179,8 @@ func notGranted(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, writes [
 		"write them", n, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), set.Namespace)
 }
 
-// renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that the
-// next one renders little.
+// renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that
+// the next one renders little.
 type renderer struct {
 	generation int64
 	mu         sync.Mutex

@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Carried are the facts about an approval that a user gave in a pull request, and about the Run that waits for one after
-// the merge.
+// Carried are the facts about an approval that a user gave in a pull request, and about the Run that waits for one
+// after the merge.
 type Carried struct {
 	Approval v1alpha1.PullRequestApproval
 	// Head is the head commit that was merged, and Plan that of the Stack in the pull request.
@@ -87,8 +87,8 @@ func engineOf(p *v1alpha1.Plan) (versions [2]string) {
 	return versions
 }
 
-// samePolicies compares the results of policies for the plan of a Run with those in a pull request, whose status has the
-// first findings only.
+// samePolicies compares the results of policies for the plan of a Run with those in a pull request, whose status has
+// the first findings only.
 func samePolicies(ofRun, ofPull *v1alpha1.PolicyResult) bool {
 	if ofRun == nil || ofPull == nil {
 		return ofRun == ofPull
@@ -101,7 +101,8 @@ func samePolicies(ofRun, ofPull *v1alpha1.PolicyResult) bool {
 		func(a, b v1alpha1.PolicyFinding) bool { return a.Policy == b.Policy && a.Action == b.Action })
 }
 
-// Given returns the approval that a Run has: of a user, else one that was given in a pull request. Nil if there is none.
+// Given returns the approval that a Run has: of a user, else one that was given in a pull request. Nil if there is
+// none.
 func Given(run *v1alpha1.Run) *v1alpha1.Approval {
 	own, carried, plan := run.Spec.Approval, run.Status.CarriedApproval, run.Status.Plan
 	if carried == nil || own != nil && (plan == nil || own.PlanDigest == plan.Digest) {

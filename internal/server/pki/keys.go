@@ -63,7 +63,7 @@ type KeysOptions struct {
 }
 
 // LoadKeys reads the keys from their Secret. For an installation that was never used it creates them; those of one that
-// was are lost, which is an error, since others could read nothing of what is there.
+// was are lost, which is an error, since others could decrypt no object of the bucket.
 func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
 	k := &Keys{
 		client: o.Client, secret: o.Secret, now: o.Now, log: o.Log,

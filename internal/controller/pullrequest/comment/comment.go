@@ -82,7 +82,8 @@ type Stack struct {
 	AwaitsCommand bool `json:",omitempty"`
 	// UnappliedRun is the Run with changes of the base that were not applied when the plan ended; empty if there was none.
 	UnappliedRun string `json:",omitempty"`
-	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any more.
+	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any
+	// more.
 	OnMerge *v1alpha1.StackOnMerge `json:",omitempty"`
 	// Approval describes the approval of the plan by a comment; empty for none.
 	Approval string `json:",omitempty"`
@@ -100,8 +101,8 @@ const (
 	Failure State = "failure"
 )
 
-// isUnplanned reports that a Stack has no plan and needs none: it does not exist and cannot be planned, or its directory is
-// deleted and it was never applied. One that waits for a command can be planned.
+// isUnplanned reports that a Stack has no plan and needs none: it does not exist and cannot be planned, or its
+// directory is deleted and it was never applied. One that waits for a command can be planned.
 func (s Stack) isUnplanned() bool {
 	return (s.New || s.DeletedDirectory != "") && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
 }
@@ -299,8 +300,8 @@ func (s Stack) isUnchanged() bool {
 		(s.policies() == "" || s.policies() == "passed")
 }
 
-// sorted returns the Stacks with the failed ones first, then those that destroy, each group by name, so that what is cut
-// last matters most.
+// sorted returns the Stacks with the failed ones first, then those that destroy, each group by name, so that what is
+// cut last matters most.
 func (pr PullRequest) sorted() []Stack {
 	rank := func(s Stack) int {
 		state, _ := s.result()

@@ -78,7 +78,8 @@ func line(s string) string {
 	return s
 }
 
-// diff moves the symbol of a change to the begin of a line of internal/engine/plan, where a block of the language diff has it.
+// diff moves the symbol of a change to the begin of a line of internal/engine/plan, where a block of the language
+// diff has it.
 func diff(s string) string {
 	if strings.HasPrefix(s, "+/- ") { // not in the color of what is created
 		return "-/+ " + s[4:]

@@ -61,8 +61,8 @@ func Render(pr PullRequest, f Format) string {
 	return ""
 }
 
-// share returns the size to which details are cut, so that all fit together. Shorter ones leave their rest to the longer
-// ones.
+// share returns the size to which details are cut, so that all fit together. Shorter ones leave their rest to the
+// longer ones.
 func (d *document) share() int {
 	left := d.Limit - size(d.write(0, len(d.after)+len(d.rows)))
 	var sizes []int

@@ -10,23 +10,25 @@ import (
 	"strings"
 )
 
-// ErrNone means that a plan has no fingerprint: it has members that are not known here, or the engine failed while it created it.
+// ErrNone means that a plan has no fingerprint: it has members that are not known here, or the engine failed while it
+// created it.
 var ErrNone = errors.New("the plan cannot be compared with others")
 
 func none(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrNone, fmt.Sprintf(format, args...))
 }
 
-// Of returns a text that is the same for two plans exactly if they do the same: the changes of resources, outputs and actions with all
-// values, moves, imports, replacements, deferred changes, the configuration of providers, and provisioners. The order of changes, the
-// time and what changes nothing do not count; neither does drift, which an apply of the plan does not correct. If the configuration
-// of a provider or a provisioner refers to values, the variables count too, and if it refers to others than variables, all that the
-// plan read.
+// Of returns a text that is the same for two plans exactly if they do the same: the changes of resources, outputs and
+// actions with all values, moves, imports, replacements, deferred changes, the configuration of providers, and
+// provisioners. The order of changes, the time and what changes nothing do not count; neither does drift, which an
+// apply of the plan does not correct. If the configuration of a provider or a provisioner refers to values, the
+// variables count too, and if it refers to others than variables, all that the plan read.
 //
-// The document is the JSON of the plan as the engine prints it, nothing hidden, so the text has the values of secrets: hash it with a
-// key. What the plan is applied with is not in it: the version and the image of the engine, the environment, and code that the plan
-// does not show, such as the locals and arguments of modules that a provider refers to, and the files that a provisioner reads. Who
-// compares the plans of two Runs has to compare these inputs too.
+// The document is the JSON of the plan as the engine prints it, nothing hidden, so the text has the values of
+// secrets: hash it with a key. What the plan is applied with is not in it: the version and the image of the engine,
+// the environment, and code that the plan does not show, such as the locals and arguments of modules that a provider
+// refers to, and the files that a provisioner reads. Who compares the plans of two Runs has to compare these inputs
+// too.
 func Of(document []byte) ([]byte, error) {
 	r := reader{decoder: json.NewDecoder(bytes.NewReader(document))}
 	r.decoder.UseNumber()
