@@ -200,6 +200,11 @@ type PullRequestStatus struct {
 	// no Stack.
 	// +optional
 	Apply *PullRequestApply `json:"apply,omitempty"`
+	// Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands. At
+	// most 500.
+	// +listType=atomic
+	// +optional
+	Holds []PullRequestHold `json:"holds,omitempty"`
 	// Commands are the results of comments that are commands.
 	// +optional
 	Commands PullRequestCommands `json:"commands,omitempty"`

@@ -55,6 +55,12 @@ type PullRequests struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	StatusContext string `json:"statusContext,omitempty"`
+	// Apply is AfterMerge, or BeforeMerge to let users with the verb apply on a Stack apply its plan by the comment
+	// /cairn apply before the merge, with the credentials of the Stack. The Stack then has the code of the pull request
+	// until that is merged or closed. Default: AfterMerge.
+	// +kubebuilder:default=AfterMerge
+	// +optional
+	Apply ApplyWhen `json:"apply,omitempty"`
 	// CarryApproval lets an approval by the comment /cairn approve count after the merge, if the plan there does the same.
 	// Unset: plans are approved after the merge. Example: {maxAge: 24h}.
 	// +optional

@@ -36,6 +36,12 @@ const (
 	ReasonDependencyCycle = "DependencyCycle"
 	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. Check its conditions.
 	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonUpstreamHeld: a pull request is applied to a Stack that this one depends on, before its merge. Merge or close
+	// it.
+	ReasonUpstreamHeld = "UpstreamHeld"
+	// ReasonHeldCodeNotFound: the repository does not have the commit of the pull request any more that holds the Stack.
+	// Apply the pull request again, or unlock the Stack.
+	ReasonHeldCodeNotFound = "HeldCodeNotFound"
 	// ReasonDependencyNotFound: a Stack that this one depends on does not exist. Create it, or remove the dependency.
 	ReasonDependencyNotFound = "DependencyNotFound"
 	// ReasonDependencyNotGranted: no StackGrant allows this Stack to depend on a Stack of another namespace. Create one
@@ -177,6 +183,10 @@ var stackReasons = []Reason{
 	{Name: ReasonDependencyNotReady, In: InStack, Severity: SeverityWarning, Next: []string{
 		"cairn get stacks {dependencies} shows its dependencies",
 	}},
+	{Name: ReasonUpstreamHeld, In: InStack, WaitsFor: WaitsForDecision, Next: []string{
+		"cairn get stacks {dependencies} shows its dependencies",
+	}},
+	{Name: ReasonHeldCodeNotFound, In: InStack, Severity: SeverityError, WaitsFor: WaitsForDecision},
 	{Name: ReasonDependencyNotFound, In: InStack, Severity: SeverityError, Next: []string{
 		"cairn get stacks {dependencies} shows its dependencies",
 	}},

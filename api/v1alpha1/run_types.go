@@ -59,6 +59,7 @@ type RunList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.causedBy) == has(oldSelf.causedBy) && (!has(self.causedBy) || self.causedBy == oldSelf.causedBy)",message="a Run's causedBy cannot change",fieldPath=".causedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.causedByUnknown) == has(oldSelf.causedByUnknown) && (!has(self.causedByUnknown) || self.causedByUnknown == oldSelf.causedByUnknown)",message="a Run's causedByUnknown cannot change",fieldPath=".causedByUnknown"
 // +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
+// +kubebuilder:validation:XValidation:rule="has(self.afterHold) == has(oldSelf.afterHold) && (!has(self.afterHold) || self.afterHold == oldSelf.afterHold)",message="a Run's afterHold cannot change",fieldPath=".afterHold"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == (self.cause.type == 'PullRequest') && (!has(self.pullRequest) || self.operation == 'Plan')",message="a Run of a pull request has the cause PullRequest and the operation Plan",fieldPath=".pullRequest"
@@ -126,6 +127,13 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	SelfApprovalRemovedBy string `json:"selfApprovalRemovedBy,omitempty"`
+
+	// AfterHold describes the pull request that was applied to the Stack before its merge and was not merged. The Run
+	// leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12,
+	// which was closed without a merge.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	AfterHold string `json:"afterHold,omitempty"`
 
 	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
 	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
@@ -396,6 +404,8 @@ const (
 	RequiredByUnverified ApprovalRule = "Unverified"
 	// RequiredByPolicy: a policy requires an approval of this plan.
 	RequiredByPolicy ApprovalRule = "Policy"
+	// RequiredByAfterHold: the Run leaves what a pull request applied that was not merged.
+	RequiredByAfterHold ApprovalRule = "AfterHold"
 )
 
 // RunApproval is the approval that the plan of a Run requires.
@@ -405,7 +415,7 @@ type RunApproval struct {
 	State ApprovalState `json:"state"`
 	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
 	// (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan) and Policy.
+	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy and AfterHold (spec.afterHold).
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional

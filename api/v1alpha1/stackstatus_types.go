@@ -75,6 +75,14 @@ type StackStatus struct {
 	// +optional
 	AppliedImage *BuiltImage `json:"appliedImage,omitempty"`
 
+	// Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is none.
+	// +optional
+	Hold *StackHold `json:"hold,omitempty"`
+	// EndedHold is a pull request that held the Stack and was not merged, until what it applied is replaced: each plan
+	// waits for an approval meanwhile. Unset if there is none.
+	// +optional
+	EndedHold *EndedHold `json:"endedHold,omitempty"`
+
 	// CurrentRun is the name of the Run in progress. Unset if no Run is in progress. Example: net-7.
 	// +optional
 	CurrentRun string `json:"currentRun,omitempty"`

@@ -245,6 +245,7 @@ func addIndexes(ctx context.Context, mgr ctrl.Manager, _ *parts, o Options) erro
 			{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 			{&v1alpha1.PullRequest{}, repository.PullRequestIndex, repository.IndexPullRequest},
 			{&v1alpha1.PullRequest{}, pullrequest.AppliesIndex, pullrequest.IndexApplies},
+			{&v1alpha1.PullRequest{}, snapshot.HoldIndex, snapshot.IndexHolds},
 		}
 	}
 	if o.Server {

@@ -33,7 +33,7 @@ type Proposal struct {
 func (c *Codes) Propose(
 	ctx context.Context, r *v1alpha1.Repository, branch, head, name string,
 ) (*Proposal, error) {
-	base, err := c.atRef(ctx, r, branch)
+	base, err := c.atRef(ctx, r, branch) // or a commit
 	if err != nil {
 		return nil, err
 	}

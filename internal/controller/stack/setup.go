@@ -42,6 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(find.deletedRunOf)).
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(find.usersOf)).
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
+		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(heldBy)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -55,6 +56,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 // packed enqueues a Stack whose code was packed.
 func packed(_ context.Context, stack types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: stack}}
+}
+
+// heldBy finds the Stacks that a pull request holds, or held. Of a changed one, it is called for both versions.
+func heldBy(_ context.Context, o client.Object) (requests []reconcile.Request) {
+	for _, h := range o.(*v1alpha1.PullRequest).Status.Holds {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: h.Namespace, Name: h.Name}})
+	}
+	return requests
 }
 
 // lookups find in the cache the Stacks that an event is relevant to.
@@ -244,7 +253,7 @@ func (l lookups) dependentsAndWaiting(ctx context.Context, o client.Object) (req
 					continue
 				}
 				seen[by], next = true, append(next, by)
-				if direct || decision.ReadyReason(stack.Status) == v1alpha1.ReasonDependencyNotReady {
+				if waits := decision.ReadyReason(stack.Status); direct || waits == v1alpha1.ReasonDependencyNotReady || waits == v1alpha1.ReasonUpstreamHeld {
 					requests = append(requests, reconcile.Request{NamespacedName: by})
 				}
 			}

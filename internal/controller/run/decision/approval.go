@@ -20,6 +20,7 @@ const (
 	requiredByChanges      = v1alpha1.RequiredByChanges
 	requiredByUnverified   = v1alpha1.RequiredByUnverified
 	requiredByPolicy       = v1alpha1.RequiredByPolicy
+	requiredByAfterHold    = v1alpha1.RequiredByAfterHold
 )
 
 // approvalRules are all rules that require an approval of the Run's plan. Without any the plan is applied at once.
@@ -36,6 +37,7 @@ func approvalRules(w Snapshot) []approvalRule {
 		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByUnverified, plan.Unverified != ""},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
+		{requiredByAfterHold, w.Run.Spec.AfterHold != ""},
 	} {
 		if r.requires {
 			rules = append(rules, r.rule)
@@ -77,6 +79,8 @@ func reasonOf(rule approvalRule, w Snapshot) string {
 		return "what is shown of the plan is as its pod reported it"
 	case requiredByPolicy:
 		return policyRequirement(plan.Policy)
+	case requiredByAfterHold:
+		return "the Run leaves what was applied of " + w.Run.Spec.AfterHold
 	}
 	return string(rule)
 }
@@ -178,6 +182,9 @@ func approvalHint(w Snapshot) string {
 	}
 	if slices.Contains(rules, requiredByPolicy) {
 		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))
+	}
+	if slices.Contains(rules, requiredByAfterHold) {
+		parts = append(parts, reasonOf(requiredByAfterHold, w))
 	}
 	if script := runinfo.ByScript(w.Run); script != "" {
 		parts = append(parts, script)

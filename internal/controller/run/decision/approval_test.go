@@ -189,21 +189,26 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
 	takesOver := func(w *Snapshot) { w.Run.Status.Plan.TakesOverState = true }
+	afterHold := func(w *Snapshot) { w.Run.Spec.AfterHold = "pull request 12, which was closed without a merge" }
 	for name, tt := range map[string]struct {
 		snapshot Snapshot
 		want     []approvalRule
 	}{
-		"none":                     {snapshot(planned), nil},
-		"spec.apply":               {snapshot(waiting), []approvalRule{requiredByApply}},
-		"an empty spec.apply":      {snapshot(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
-		"spec.preventSelfApproval": {snapshot(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
-		"a State of another Stack": {snapshot(planned, takesOver), []approvalRule{requiredByTakeover}},
-		"orphans":                  {snapshot(planned, leftOut), []approvalRule{requiredByOrphans}},
-		"the list":                 {snapshot(planned, asking("Create")), []approvalRule{requiredByChanges}},
-		"a policy":                 {snapshot(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
+		"none":                               {snapshot(planned), nil},
+		"spec.apply":                         {snapshot(waiting), []approvalRule{requiredByApply}},
+		"an empty spec.apply":                {snapshot(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
+		"spec.preventSelfApproval":           {snapshot(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
+		"a State of another Stack":           {snapshot(planned, takesOver), []approvalRule{requiredByTakeover}},
+		"orphans":                            {snapshot(planned, leftOut), []approvalRule{requiredByOrphans}},
+		"the list":                           {snapshot(planned, asking("Create")), []approvalRule{requiredByChanges}},
+		"a policy":                           {snapshot(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
+		"a pull request that was not merged": {snapshot(planned, afterHold), []approvalRule{requiredByAfterHold}},
 		"all of them": {
-			snapshot(waiting, preventSelfApproval, takesOver, leftOut, asking("Create"), policySays(costs)),
-			[]approvalRule{requiredByApply, requiredBySelfApproval, requiredByTakeover, requiredByOrphans, requiredByChanges, requiredByPolicy},
+			snapshot(waiting, preventSelfApproval, takesOver, leftOut, asking("Create"), policySays(costs), afterHold),
+			[]approvalRule{
+				requiredByApply, requiredBySelfApproval, requiredByTakeover, requiredByOrphans, requiredByChanges, requiredByPolicy,
+				requiredByAfterHold,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -213,6 +213,9 @@ func setContributors(w Snapshot, spec *v1alpha1.RunSpec) {
 		u.Unknown = "the Run was created without spec.preventSelfApproval, so the authors of its commits were not read"
 	}
 	spec.CausedBy, spec.CausedByUnknown = u.Contributors, runinfo.Clip(u.Unknown, longestCause)
+	if w.Hold != nil && u.Unknown != "" { // who applied the pull request wants it
+		addRequest(spec, w.Hold.By)
+	}
 }
 
 // addRequest adds the user who requested a Run. There is always a place: an approval is valid by the request

@@ -403,6 +403,9 @@ func isReady(w Snapshot) (Decision, bool) {
 	case n > 1:
 		d.Message = fmt.Sprintf("Up to date (%d resources)", n)
 	}
+	if w.Hold != nil {
+		d.Message += fmt.Sprintf("; %s is applied, and stays until it is merged or closed", w.Hold.Text())
+	}
 	d.Message += lastCheckFailed(w)
 	d.NextDriftCheck = nextDriftCheck(w)
 	d.RequeueAfter = until(w, d.NextDriftCheck)

@@ -22,6 +22,8 @@ type Dependency struct {
 	Waits string
 	// Missing reports that there is no Stack with this name.
 	Missing bool
+	// Hold is the pull request whose code it has; nil for none.
+	Hold *v1alpha1.StackHold
 	// Unwatched reports that no event may come when the wait ends: the dependency does not write its status then, or the
 	// Stack depends on it only by others.
 	Unwatched bool
@@ -148,7 +150,7 @@ func dependencyGoesFirst(w Snapshot) (Decision, bool) {
 			return d, ok
 		}
 	}
-	return Decision{}, false
+	return upstreamIsHeld(w)
 }
 
 // NeedsDependencies reports that a Run is due or asked for, which dependencies may hold back.

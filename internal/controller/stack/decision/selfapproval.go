@@ -40,6 +40,9 @@ func (w Snapshot) TakesOverState() bool {
 
 // setApprovalRules sets what a Run keeps of the rules for its approval, whatever becomes of the Stack.
 func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
+	if ended := endedHold(w); ended != nil && spec.Operation == v1alpha1.OperationApply {
+		spec.AfterHold = ended.Text()
+	}
 	spec.PreventSelfApproval = preventsSelfApproval(w)
 	if kept := keptSelfApproval(w); kept != nil {
 		spec.SelfApprovalRemovedBy = kept.RemovedBy

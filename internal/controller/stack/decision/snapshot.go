@@ -60,6 +60,9 @@ type Snapshot struct {
 	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when
 	// a Run is due or asked for.
 	Dependencies []Dependency
+	// Hold is the pull request whose code the Stack has, and EndedHold one that held it and was not merged; nil for none.
+	Hold      *v1alpha1.StackHold
+	EndedHold *v1alpha1.EndedHold
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string
 	// Dependents are the Stacks that name this one as a dependency.

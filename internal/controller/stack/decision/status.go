@@ -42,6 +42,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 			s.CurrentRun = last.Name
 		}
 	}
+	s.Hold, s.EndedHold = w.Hold, endedHold(w)
 	s.Image, s.AppliedImage, s.Source = builtImage(w), appliedImage(w), appliedOrigin(w)
 	s.Unapplied = unapplied(w)
 	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/source/git"
@@ -21,7 +23,7 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 	}
 	since, inclusive := decision.UnappliedSince(*w)
 	commits := decision.Commits{Base: since}
-	found, err := g.Code.Contributors(ctx, repo, w.Effective, since, w.Commit.ID)
+	found, err := g.contributors(ctx, repo, w, since)
 	switch {
 	case errors.Is(err, git.ErrNoRef) && w.Stack.Status.Source != nil && *w.Stack.Status.Source != *w.Source:
 		// The user who chose another source is one of the contributors: all that is there now is their change.
@@ -50,6 +52,23 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 	commits.SpecApplied = g.specIsApplied(ctx, w)
 	w.Commits = commits
 	return nil
+}
+
+// contributors returns who wrote the commits after one that is applied: of a pull request that holds the Stack, also who
+// has a commit in it. What the base changed since the head was branched off is explained by the commits of the base.
+func (g *Gatherer) contributors(
+	ctx context.Context, repo *v1alpha1.Repository, w *decision.Snapshot, since string,
+) (code.Contributors, error) {
+	if w.Hold == nil {
+		return g.Code.Contributors(ctx, repo, w.Effective, since, w.Commit.ID)
+	}
+	found, err := g.Code.Contributors(ctx, repo, w.Effective, since, w.Hold.Base)
+	if err != nil {
+		return found, err
+	}
+	of, err := g.Code.Contributors(ctx, repo, w.Effective, w.Hold.Base, w.Hold.Head)
+	found.Users = append(found.Users, of.Users...)
+	return found, err
 }
 
 // specIsApplied reports that the inputs differ from those that were last applied in nothing that the spec decides.

@@ -113,7 +113,7 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 				return err
 			}
 			if d.Unwatched = d.Unwatched || indirect; !known {
-				d = decision.Dependency{Name: s.shown, Waits: behindAnother(d.Waits), Unwatched: true}
+				d = decision.Dependency{Name: s.shown, Waits: behindAnother(d.Waits), Unwatched: true, Hold: d.Hold}
 			}
 			if w.Dependencies = append(w.Dependencies, d); d.Missing || d.Waits != "" {
 				return nil
@@ -147,7 +147,7 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 	if err := g.gatherState(ctx, &now); err != nil {
 		return d, err
 	}
-	doc, err := g.gatherSource(ctx, &now, g.Code)
+	doc, err := g.gatherDeclared(ctx, &now, g.Code)
 	if err != nil {
 		return d, err
 	}
@@ -174,7 +174,7 @@ func reported(name string, other *v1alpha1.Stack) decision.Dependency {
 	if other == nil {
 		return decision.Dependency{Name: name, Missing: true}
 	}
-	return decision.Dependency{Name: name, Waits: decision.WaitReason(other)}
+	return decision.Dependency{Name: name, Waits: decision.WaitReason(other), Hold: other.Status.Hold}
 }
 
 // readDependency returns whether Stacks that depend on another one wait for it.

@@ -1,0 +1,99 @@
+package v1alpha1
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// StackHold is a pull request that a user applied before its merge. The Stack has the code of that merge until the pull
+// request is merged or closed, or a user unlocks the Stack: no other commit is applied meanwhile.
+type StackHold struct {
+	// Namespace of the PullRequest.
+	Namespace string `json:"namespace"`
+	// Name of the PullRequest.
+	Name string `json:"name"`
+	// UID of the PullRequest.
+	UID types.UID `json:"uid"`
+	// Number of the pull request at the Git provider. Example: 12.
+	Number int64 `json:"number"`
+	// Head is the commit of the head that is applied. A newer head is applied after another command.
+	Head string `json:"head"`
+	// Base is the commit of the base that the head is merged into.
+	Base string `json:"base"`
+	// By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
+	By string `json:"by"`
+	// Since is when Cairn read the command.
+	Since metav1.Time `json:"since"`
+}
+
+// Text names the pull request: "pull request 12".
+func (h *StackHold) Text() string { return fmt.Sprintf("pull request %d", h.Number) }
+
+// HoldEnd is why a hold ended.
+//
+// +kubebuilder:validation:Enum=Merged;Closed;Unlocked;Deleted
+type HoldEnd string
+
+// Why a hold ended.
+const (
+	// HoldMerged: the pull request is merged, and the base has it.
+	HoldMerged HoldEnd = "Merged"
+	// HoldClosed: the pull request is closed without a merge.
+	HoldClosed HoldEnd = "Closed"
+	// HoldUnlocked: a user unlocked the Stack.
+	HoldUnlocked HoldEnd = "Unlocked"
+	// HoldDeleted: the PullRequest was deleted, or is one of another Repository than that of the Stack now.
+	HoldDeleted HoldEnd = "Deleted"
+)
+
+// EndedHold is a hold that ended without a merge. What it applied is left by a plan that waits for an approval,
+// whatever the other rules of the Stack are.
+type EndedHold struct {
+	// Number of the pull request at the Git provider. Example: 12.
+	Number int64 `json:"number"`
+	// Head is the commit of the head that was applied last.
+	Head string `json:"head"`
+	// Reason is why the hold ended.
+	Reason HoldEnd `json:"reason"`
+}
+
+// Text describes the pull request: "pull request 12, which was closed without a merge".
+func (e *EndedHold) Text() string {
+	why := map[HoldEnd]string{
+		HoldClosed: "closed without a merge", HoldUnlocked: "unlocked", HoldDeleted: "deleted",
+	}[e.Reason]
+	return fmt.Sprintf("pull request %d, which was %s", e.Number, why)
+}
+
+// PullRequestHold is a Stack to which a pull request is applied before its merge, and what the Stack did with it.
+type PullRequestHold struct {
+	PullRequestStackApply `json:",inline"`
+
+	// Head is the commit of the head that a user applied.
+	Head string `json:"head"`
+	// Base is the commit of the base that the head is merged into.
+	Base string `json:"base"`
+	// By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
+	By string `json:"by"`
+	// At is when Cairn read the command.
+	At metav1.Time `json:"at"`
+	// Released is why the pull request does not hold the Stack any more. Unset while it does.
+	// +optional
+	Released HoldEnd `json:"released,omitempty"`
+}
+
+// ApplyWhen is when a pull request is applied.
+//
+// +kubebuilder:validation:Enum=AfterMerge;BeforeMerge
+type ApplyWhen string
+
+// When a pull request is applied.
+const (
+	// ApplyAfterMerge: the merge starts the apply.
+	ApplyAfterMerge ApplyWhen = "AfterMerge"
+	// ApplyBeforeMerge: the comment /cairn apply can start it before. Stacks that no user applied then are applied after
+	// the merge.
+	ApplyBeforeMerge ApplyWhen = "BeforeMerge"
+)
