@@ -10,7 +10,7 @@ const docs = join(import.meta.dirname, '..')
 const howTo: Record<string, string[]> = {
   'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'leave', 'bucket', 'keys', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
   'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
-  'Git and credentials': ['git', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-after', 'gitops', 'cloud-credentials'],
+  'Git and credentials': ['git', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-before', 'pull-requests-after', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
   'Plans and approvals': ['approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
   'States': ['state', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],

@@ -548,6 +548,82 @@ func TestApprovalIsCarriedToTheMerge(t *testing.T) {
 	}
 }
 
+// TestPullRequestIsAppliedBeforeItsMerge applies a pull request by a comment and merges it: the merge starts no Run. One
+// that is closed is left by a plan that waits, and while one is applied, no other is.
+func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
+	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) { spec.PullRequests.Apply = v1alpha1.ApplyBeforeMerge })
+	ctx := t.Context()
+	bob := "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
+	f.create(
+		&rbacv1.Role{ObjectMeta: object("applies"), Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"apply"}},
+		}},
+		&rbacv1.RoleBinding{ObjectMeta: object("applies"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "applies"}, Subjects: []rbacv1.Subject{
+			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
+		}},
+	)
+	stack := func() *v1alpha1.Stack {
+		s := &v1alpha1.Stack{}
+		must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, s))
+		return s
+	}
+	run := func(name string) *v1alpha1.Run {
+		r := &v1alpha1.Run{}
+		_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, r) // it may not exist yet
+		return r
+	}
+	open := func(branch, value string) (number int, head, command string) {
+		head = f.push(branch, map[string]string{"net/main.tf": terraform("net", value)})
+		number = f.open("alice", branch, "Change the network")
+		f.await(number, head, "success", "1 Stack planned", "/cairn apply ")
+		_, after, _ := strings.Cut(f.comments(number)[0], "/cairn apply ")
+		return number, head, "/cairn apply " + after[:40]
+	}
+	released := func() {
+		f.eventually("the Stack has the base", func() string { return unless(stack().Status.Hold == nil, stack().Status) })
+	}
+
+	number, head, apply := open("first", "2")
+	f.comment("alice", number, apply)
+	f.await(number, head, "success", "does not have the verb apply")
+	f.comment("bob", number, apply)
+	f.await(number, head, "success", "Applied before the merge", "Applied: 1 changed")
+	if r := run("net-2"); r.Spec.Revision != fmt.Sprintf("pull/%d@sha1:%s", number, head) {
+		t.Errorf("Run net-2 is of %s", r.Spec.Revision)
+	}
+	other, otherHead, applyOther := open("second", "3")
+	f.comment("bob", other, applyOther)
+	f.await(other, otherHead, "success", fmt.Sprintf("pull request %d is applied to this Stack", number))
+	f.eventually("Gitea merges", func() string { // 405 while it computes whether it can
+		err := f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil)
+		return unless(err == nil, err)
+	})
+	released()
+	f.eventually("the comment has the result of the merge", func() string {
+		return unless(strings.Contains(f.comments(number)[0], "1 of 1 Stack applied"), f.comments(number))
+	})
+	if s := stack().Status; s.LastRun != "net-2" || s.EndedHold != nil || s.AppliedInputsDigest != s.InputsDigest {
+		t.Errorf("the merge of what is applied: %+v", s)
+	}
+
+	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, other), map[string]any{"state": "closed"}, nil))
+	number, head, apply = open("third", "4")
+	f.comment("bob", number, apply)
+	f.await(number, head, "success", "Applied before the merge", "Applied: 1 changed")
+	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, number), map[string]any{"state": "closed"}, nil))
+	f.eventually("the way back waits for an approval", func() string {
+		r := run("net-4")
+		return unless(r.Status.Phase == v1alpha1.PhaseAwaitingApproval && slices.Contains(r.Status.Approval.RequiredBy, v1alpha1.RequiredByAfterHold), r)
+	})
+	if out, code := f.cairn("approve", "net-4", "--yes"); code != 0 {
+		t.Fatal(out)
+	}
+	f.eventually("the base is applied", func() string {
+		s := stack().Status
+		return unless(s.EndedHold == nil && s.AppliedInputsDigest == s.InputsDigest, s)
+	})
+}
+
 // atlantis #4932: a status that the provider did not accept was lost. What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
 func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
 	f := newFixture(t, nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,6 +113,9 @@ func (r *Reconciler) gatherAfter(ctx context.Context, w *Snapshot, repo *v1alpha
 // isReported reports whether nothing remains to be read or sent about the merge of a pull request that ended.
 func isReported(p *v1alpha1.PullRequest) bool {
 	s := &p.Status
+	if holdsAny(s) {
+		return false
+	}
 	if s.Apply == nil || p.Spec.MergeCommit == "" {
 		return true
 	}
@@ -132,6 +136,21 @@ func unfinished(apply *v1alpha1.PullRequestApply) (keys []Key) {
 
 // afterStack reads what a Stack did with a merge.
 func (r *Reconciler) afterStack(ctx context.Context, merged Merged, stack *v1alpha1.Stack) (AfterStack, error) {
+	s, err := r.revisionsOf(ctx, stack, merged.Has)
+	if err != nil || s.Merged[stack.Status.Revision] {
+		return s, err
+	}
+	if s.Same, err = merged.IsSame(ctx, stack, stack.Status.Revision); err != nil || s.Same {
+		return s, err
+	}
+	s.Read, err = merged.IsRead(ctx, stack)
+	return s, err
+}
+
+// revisionsOf reads the revisions of a Stack, and which of them have what a pull request changes.
+func (r *Reconciler) revisionsOf(
+	ctx context.Context, stack *v1alpha1.Stack, has func(ctx context.Context, revision string) (bool, error),
+) (AfterStack, error) {
 	s, status := AfterStack{Stack: stack, Merged: map[string]bool{}}, stack.Status
 	revisions := []string{status.Revision}
 	for _, past := range status.History {
@@ -154,37 +173,37 @@ func (r *Reconciler) afterStack(ctx context.Context, merged Merged, stack *v1alp
 			continue
 		}
 		var err error
-		if s.Merged[revision], err = merged.Has(ctx, revision); err != nil {
+		if s.Merged[revision], err = has(ctx, revision); err != nil {
 			return s, err
 		}
 	}
-	if s.Merged[status.Revision] {
-		return s, nil
-	}
-	var err error
-	if s.Same, err = merged.IsSame(ctx, stack, status.Revision); err != nil || s.Same {
-		return s, err
-	}
-	s.Read, err = merged.IsRead(ctx, stack)
-	return s, err
+	return s, nil
 }
 
-// AppliesIndex is the field by which the cache finds the merged PullRequests that wait for a Stack.
+// AppliesIndex is the field by which the cache finds the PullRequests that report what a Stack does.
 const AppliesIndex = "status.apply.stacks"
 
-// IndexApplies returns the values of AppliesIndex: the Stacks whose phase is not final, as namespace/name.
+// IndexApplies returns the values of AppliesIndex: the Stacks that it holds, and of a merged one those whose phase is
+// not final, as namespace/name.
 func IndexApplies(o client.Object) (stacks []string) {
 	pull := o.(*v1alpha1.PullRequest)
+	for _, h := range pull.Status.Holds {
+		if h.Released == "" {
+			stacks = append(stacks, h.Namespace+"/"+h.Name)
+		}
+	}
 	if pull.Status.Apply == nil || pull.Spec.MergeCommit == "" {
-		return nil
+		return stacks
 	}
 	for _, key := range unfinished(pull.Status.Apply) {
-		stacks = append(stacks, key.String())
+		if !slices.Contains(stacks, key.String()) {
+			stacks = append(stacks, key.String())
+		}
 	}
 	return stacks
 }
 
-// waitingFor returns the merged PullRequests that wait for a Stack.
+// waitingFor returns the PullRequests that report what a Stack does.
 func (l lookups) waitingFor(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	var pulls v1alpha1.PullRequestList
 	of := client.MatchingFields{AppliesIndex: client.ObjectKeyFromObject(o).String()}
@@ -220,7 +239,7 @@ func progresses() predicate.Predicate {
 			before, after := &e.ObjectOld.(*v1alpha1.Stack).Status, &e.ObjectNew.(*v1alpha1.Stack).Status
 			return before.Revision != after.Revision || before.InputsDigest != after.InputsDigest ||
 				before.AppliedInputsDigest != after.AppliedInputsDigest || before.CurrentRun != after.CurrentRun ||
-				before.LastRun != after.LastRun || len(before.History) != len(after.History) ||
+				before.LastRun != after.LastRun || !equality.Semantic.DeepEqual(before.Hold, after.Hold) || len(before.History) != len(after.History) ||
 				readyReason(before) != readyReason(after)
 		},
 	}

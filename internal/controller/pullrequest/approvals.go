@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,10 +91,11 @@ type carried struct {
 
 // carried returns the Runs for which approvals of the pull request count, and do not yet.
 func (w Snapshot) carried() (all []carried) {
-	if w.After == nil {
-		return nil
+	var stacks []AfterStack
+	if w.After != nil {
+		stacks = slices.AppendSeq(stacks, maps.Values(w.After.Stacks))
 	}
-	for _, s := range w.After.Stacks {
+	for _, s := range slices.AppendSeq(stacks, maps.Values(w.Held)) {
 		if s.Carried == nil || s.Carried.Refusal() != "" {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -35,13 +36,18 @@ func authorsOf(ctx context.Context, w *Snapshot, provider Provider, facts *comma
 }
 
 // describePlan sets what a command about a plan depends on.
-func (r *Reconciler) describePlan(ctx context.Context, known v1alpha1.PullRequestStack, s *command.Stack) error {
+func (r *Reconciler) describePlan(
+	ctx context.Context, pull types.UID, known v1alpha1.PullRequestStack, s *command.Stack,
+) error {
 	stack := &v1alpha1.Stack{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: known.Namespace, Name: known.Name}, stack)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	s.PreventSelfApproval = stack.Spec.PreventSelfApproval
+	s.PreventSelfApproval, s.AfterMergeOnly = stack.Spec.PreventSelfApproval, afterMergeOnly(known)
+	if by := stack.Status.Hold; by != nil && by.UID != pull {
+		s.HeldBy = by.Text()
+	}
 	if plan := known.Plan; plan != nil {
 		s.PlanDigest, s.SeenDigest, s.Changes = plan.Digest, plan.Digest, plan.Changes
 		s.Denied = plan.Policy != nil && plan.Policy.Denied > 0
@@ -57,17 +63,22 @@ func (r *Reconciler) describePlan(ctx context.Context, known v1alpha1.PullReques
 // asked last.
 func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Provider) error {
 	settings := w.Settings
-	if w.After == nil || !w.After.Known || !w.After.InBase || settings == nil || settings.CarryApproval == nil {
+	if settings == nil || settings.CarryApproval == nil {
 		return nil
 	}
+	head := w.PullRequest.Spec.Head.Commit
 	for _, known := range w.PullRequest.Status.Stacks {
 		key := Key{known.Namespace, known.Name}
-		s, ok := w.After.Stacks[key]
+		from := w.Held
+		if w.After != nil && w.After.Known && w.After.InBase {
+			from = w.After.Stacks
+		}
+		s, ok := from[key]
 		if !ok || known.Approval == nil || s.Run == nil || s.Run.Status.Phase != v1alpha1.PhaseAwaitingApproval {
 			continue
 		}
 		facts := &approval.Carried{
-			Approval: *known.Approval, Head: w.PullRequest.Spec.Head.Commit, Plan: known.Plan, Run: s.Run,
+			Approval: *known.Approval, Head: head, Plan: known.Plan, Run: s.Run,
 			PreventSelfApproval: s.Stack.Spec.PreventSelfApproval, Merged: s.Merged[s.Run.Spec.Revision], SameInputs: true, Allowed: true,
 			MaxAge: 24 * time.Hour, Now: w.Now,
 		}
@@ -87,7 +98,7 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 			}
 		}
 		s.Carried = facts
-		w.After.Stacks[key] = s
+		from[key] = s
 	}
 	return nil
 }

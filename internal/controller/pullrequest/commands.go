@@ -104,14 +104,17 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	}
 	approves := parsed.Verb == command.Approve || parsed.Verb == command.Reject
 	switch {
-	case parsed.Verb == command.Apply, parsed.Verb == command.Unlock, approves && w.Settings.CarryApproval == nil:
+	case parsed.Verb == command.Apply && !w.appliesBefore(),
+		parsed.Verb == command.Unlock && !w.appliesBefore() && !holdsAny(&w.PullRequest.Status),
+		approves && w.Settings.CarryApproval == nil:
 		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
 	}
 	facts := command.Snapshot{
 		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted != "",
 		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
+		Draft: w.PullRequest.Spec.Draft, Fork: w.PullRequest.Spec.Fork,
 	}
-	if approves {
+	if approves || parsed.Verb == command.Apply {
 		facts.Plans = plansDigest(w.PullRequest.Status)
 		if err := authorsOf(ctx, w, provider, &facts); err != nil {
 			return false, "", err
@@ -127,6 +130,12 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	case command.Approve, command.Reject:
 		w.approve(d, facts)
 		return d.Allowed(), d.Text(), nil
+	case command.Apply:
+		w.hold(d, facts)
+		return d.Allowed(), d.Text(), nil
+	case command.Unlock:
+		w.unlock(d)
+		return d.Allowed(), d.Text(), nil
 	default:
 		return true, d.Text(), nil
 	}
@@ -136,7 +145,7 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 func (r *Reconciler) commandStacks(
 	ctx context.Context, w *Snapshot, provider Provider, login string, facts command.Snapshot,
 ) ([]command.Stack, error) {
-	user, verb := facts.User, string(facts.Command.Verb)
+	user := facts.User
 	groups, err := []string(nil), error(nil)
 	if user != "" {
 		if groups, err = provider.Groups(ctx, login); err != nil {
@@ -148,20 +157,11 @@ func (r *Reconciler) commandStacks(
 		s := command.Stack{Namespace: a.Namespace, Name: a.Name, Affected: true}
 		s.Skipped = n >= int(*w.Settings.MaxStacks) && !slices.Contains(w.PullRequest.Status.Commands.Requested, a.String())
 		if user != "" {
-			allows, of := r.Access.Allows, a.Key
-			if facts.Plans != "" {
-				allows, of.Name = r.Access.AllowsRun, "" // the Run to approve does not exist yet
-			} else {
-				verb = verbPlan
-			}
-			allowed, err := allows(ctx, user, groups, verb, of)
-			if err != nil {
+			if s.Verbs, err = r.verbsOf(ctx, user, groups, facts, a.Key); err != nil {
 				return nil, err
 			}
-			if allowed {
-				s.Verbs = []string{verb}
-			}
 		}
+		s.Locked = w.isHeld(a.Key)
 		if i := w.stack(a.Key); i >= 0 {
 			known := w.PullRequest.Status.Stacks[i]
 			s.Phase, s.Head = known.Phase, w.PullRequest.Status.Head
@@ -169,14 +169,54 @@ func (r *Reconciler) commandStacks(
 				s.Phase = ""
 			}
 			if facts.Plans != "" {
-				if err := r.describePlan(ctx, known, &s); err != nil {
+				if err := r.describePlan(ctx, w.PullRequest.UID, known, &s); err != nil {
 					return nil, err
 				}
 			}
 		}
 		all = append(all, s)
 	}
+	return r.addHeld(ctx, w, user, groups, facts, all)
+}
+
+// addHeld adds the Stacks to which the pull request is applied and that it does not affect any more: they can be
+// unlocked.
+func (r *Reconciler) addHeld(
+	ctx context.Context, w *Snapshot, user string, groups []string, facts command.Snapshot, all []command.Stack,
+) ([]command.Stack, error) {
+	if facts.Command.Verb != command.Unlock || user == "" {
+		return all, nil
+	}
+	for _, h := range w.PullRequest.Status.Holds {
+		isListed := func(s command.Stack) bool { return s.Namespace == h.Namespace && s.Name == h.Name }
+		if h.Released != "" || slices.ContainsFunc(all, isListed) {
+			continue
+		}
+		verbs, err := r.verbsOf(ctx, user, groups, facts, Key{h.Namespace, h.Name})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, command.Stack{Namespace: h.Namespace, Name: h.Name, Locked: true, Verbs: verbs})
+	}
 	return all, nil
+}
+
+// verbsOf returns the verb of a command if a user has it on a Stack, or on the Runs of its namespace.
+func (r *Reconciler) verbsOf(
+	ctx context.Context, user string, groups []string, facts command.Snapshot, of Key,
+) ([]string, error) {
+	verb, allows := verbPlan, r.Access.Allows
+	switch facts.Command.Verb {
+	case command.Approve, command.Reject:
+		verb, allows, of.Name = string(facts.Command.Verb), r.Access.AllowsRun, "" // the Run to approve does not exist yet
+	case command.Apply, command.Unlock:
+		verb = verbApply
+	}
+	allowed, err := allows(ctx, user, groups, verb, of)
+	if err != nil || !allowed {
+		return nil, err
+	}
+	return []string{verb}, nil
 }
 
 // stack returns the index of a Stack in the status; -1 if it has none.

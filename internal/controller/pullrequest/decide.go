@@ -136,6 +136,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	if next.Apply = w.applyOf(); w.After != nil {
 		next.Apply = w.After.next(next.Apply, w.Now)
 	}
+	next.Holds = w.nextHolds()
 	if phase != v1alpha1.PullRequestEnded {
 		next.EndedAt = nil
 	} else if next.EndedAt == nil {

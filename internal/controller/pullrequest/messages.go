@@ -201,7 +201,14 @@ func (w Snapshot) statusesOf(s *v1alpha1.PullRequestStatus) []comment.Status {
 	for _, known := range s.Delivered.Statuses {
 		earlier = append(earlier, known.Context)
 	}
-	return comment.Statuses(w.reportOf(s), w.Settings.StatusContext, maxStackStatuses, earlier)
+	context := w.Settings.StatusContext
+	due := comment.Statuses(w.reportOf(s), context, maxStackStatuses, earlier)
+	apply := comment.ApplyContext(context)
+	if !w.appliesBefore() && !slices.Contains(earlier, apply) {
+		return due
+	}
+	due = slices.DeleteFunc(due, func(s comment.Status) bool { return s.Context == apply })
+	return append(due, comment.ApplyBeforeStatus(w.reportOf(s), apply, w.appliesBefore()))
 }
 
 // ledgerOf returns what the Git provider has of a pull request.
@@ -268,6 +275,9 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	if w.Settings.CarryApproval != nil && isApprovable(s) {
 		report.Plans = plansDigest(*s)
 	}
+	if w.isAppliable(s) {
+		report.Apply = plansDigest(*s)
+	}
 	web := strings.TrimSuffix(w.WebURL, "/")
 	if web != "" {
 		report.URL = web + "/pullrequests/" + pull.Namespace + "/" + pull.Name
@@ -291,7 +301,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		}
 		report.Stacks = append(report.Stacks, stack)
 	}
-	report.After = w.afterOf(s, web)
+	report.After, report.Held = w.afterOf(s, web), w.holdsOf(s, web)
 	return report
 }
 

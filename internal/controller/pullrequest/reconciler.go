@@ -178,6 +178,9 @@ func (r *Reconciler) gather(
 	if err := r.gatherAfter(ctx, &w, repo); err != nil {
 		return w, err
 	}
+	if err := r.gatherHolds(ctx, &w, repo); err != nil {
+		return w, err
+	}
 	if err := r.gatherCarried(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read whether approvals count: %w", err)
 	}

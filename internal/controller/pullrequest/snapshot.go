@@ -28,6 +28,10 @@ type Snapshot struct {
 	Unapplied map[Key]string
 	// After is what the Stacks did with the merge, if the pull request is merged and not all of that is final.
 	After *After
+	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those of a
+	// merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a Stack.
+	Held        map[Key]AfterStack
+	MergeInBase bool
 	// Others are the other pull requests of the Repository that have, or had, a head of this one, by name.
 	Others []*v1alpha1.PullRequest
 	// Reactions to new comments. ReadAgain is when comments are read again; 0 for not before the pull request changes.

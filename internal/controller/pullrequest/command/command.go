@@ -36,11 +36,15 @@ const Usage = `The first line of a new comment can be a command:
                            approve the plans that you have read, also for the merge
   /cairn reject DIGEST [STACK...]
                            withdraw that approval
+  /cairn apply DIGEST [STACK...]
+                           apply the plans that you have read before the merge
+  /cairn unlock [STACK...] end that: the Stack goes back to the base, after an approval
   /cairn help              show this text
 
 STACK is NAME or NAMESPACE/NAME. Without it the command is for all affected Stacks. COMMIT and DIGEST have 40 digits. You need the
-verb plan on each Stack, or approve or reject on its Runs. Approvals require carryApproval of the Repository; the comment
-of Cairn has the command with the DIGEST of the plans. Cairn applies after the merge.`
+verb plan on each Stack, apply for apply and unlock, or approve or reject on its Runs. Approvals require carryApproval of
+the Repository, and apply requires that its apply is BeforeMerge; the comment of Cairn has the command with the DIGEST of
+the plans. Without apply, the merge applies them.`
 
 // Limits of a command.
 const (

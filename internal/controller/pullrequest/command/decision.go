@@ -21,6 +21,8 @@ type Snapshot struct {
 	Plans string
 	// Restricted: a Stack is planned only if a command of a user who may plan it names the head.
 	Restricted bool
+	// Draft: it is a draft. Fork: the head is in another repository.
+	Draft, Fork bool
 	// Closed: it is closed or merged. Conflict: it does not merge into its base.
 	Closed, Conflict bool
 	// Authors are the author of the pull request, and the authors and committers of its commits, as User returns them.
@@ -42,16 +44,20 @@ type Stack struct {
 	Head  string
 	// PlanDigest is the digest of the plan now, SeenDigest the one that the comment of Cairn had when the user commented.
 	PlanDigest, SeenDigest string
-	// Changes: the plan has changes. Destroy: it destroys the Stack. Denied: a policy denies it.
-	Changes, Destroy, Denied bool
+	// Changes: the plan has changes. Denied: a policy denies it.
+	Changes, Denied bool
 	// PreventSelfApproval is spec.preventSelfApproval.
 	PreventSelfApproval bool
 	// Approval of a plan; nil for none.
 	Approval *Approval
 	// Incomparable: no plan after the merge can be compared with this one.
 	Incomparable bool
-	// Locked: the pull request has the lock of the Stack.
+	// Locked: the pull request is applied to the Stack before its merge, so that it has no other code until then.
 	Locked bool
+	// HeldBy is another pull request that is applied to the Stack before its merge; empty for none.
+	HeldBy string
+	// AfterMergeOnly is why the Stack cannot be applied before the merge; empty if it can.
+	AfterMergeOnly string
 }
 
 // Approval is valid for one plan of one head commit.
@@ -81,6 +87,10 @@ const (
 	NotApproved  Reason = "NotApproved"
 	NotLocked    Reason = "NotLocked"
 	Incomparable Reason = "Incomparable"
+	Draft        Reason = v1alpha1.ReasonDraft
+	Fork         Reason = "Fork"
+	Held         Reason = "Held"
+	AfterMerge   Reason = "AfterMerge"
 )
 
 // Decision is what a command may do: the result of each Stack, or the reason why it is rejected as a whole.
@@ -154,6 +164,10 @@ func (s Snapshot) whole() (Reason, string) {
 		return "", ""
 	case s.Closed:
 		return Closed, "the pull request is closed"
+	case s.Fork && s.Command.Verb == Apply:
+		return Fork, "the head is in another repository, and its code is applied after the merge only"
+	case s.Draft && s.Command.Verb == Apply:
+		return Draft, "the pull request is a draft: mark it as ready for review"
 	case s.Conflict && s.Command.Verb != Reject:
 		return Conflict, "the head conflicts with the base: resolve the conflicts and push"
 	case ofPlans && s.Command.Commit != s.Plans:
@@ -225,15 +239,15 @@ func (s Snapshot) allowed(r Ref, st Stack) Result {
 // decide returns whether the command is allowed for a Stack.
 func (s Snapshot) decide(st Stack) (Reason, string) {
 	verb := string(s.Command.Verb)
-	if s.Command.Verb == Apply && st.Destroy {
-		verb = "destroy"
+	if s.Command.Verb == Unlock { // it is to end what an apply began
+		verb = string(Apply)
 	}
 	inProgress := st.Phase == v1alpha1.PhaseQueued || st.Phase == v1alpha1.PhasePlanning
 	switch {
 	case !slices.Contains(st.Verbs, verb):
 		return Forbidden, fmt.Sprintf("%s does not have the verb %s on this Stack", s.User, verb)
 	case s.Command.Verb == Unlock && !st.Locked:
-		return NotLocked, "the pull request has no lock of this Stack"
+		return NotLocked, "the pull request is not applied to this Stack"
 	case s.Command.Verb == Unlock:
 		return Allowed, ""
 	case st.Phase == v1alpha1.PhaseApplying:
@@ -261,36 +275,28 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 		return NotApproved, "its plan is not approved"
 	case s.Command.Verb == Reject:
 		return Allowed, ""
-	case st.Incomparable:
+	case s.Command.Verb == Apply && st.AfterMergeOnly != "":
+		return AfterMerge, st.AfterMergeOnly
+	case s.Command.Verb == Apply && st.HeldBy != "":
+		return Held, fmt.Sprintf("%s is applied to this Stack: merge or close it, or comment /cairn unlock there", st.HeldBy)
+	case s.Command.Verb == Approve && st.Incomparable:
 		return Incomparable, "Cairn cannot compare its plan with that of the merge: approve the Run after the merge"
 	case st.Denied:
 		return PolicyDenied, "a policy denies its plan"
 	case !st.Changes:
 		return NoChanges, "its plan has no changes"
-	case !st.PreventSelfApproval:
-		return Allowed, ""
-	}
-	why := "spec.preventSelfApproval requires the approval of this plan by a user who has no commit in the pull request"
-	if s.UnknownAuthor {
-		why += ", and a commit is of an author without a login at the Git provider"
-	}
-	switch {
-	case s.Command.Verb == Approve && s.IsAuthor(s.User):
+	case st.PreventSelfApproval && s.Command.Verb == Approve && s.IsAuthor(s.User):
+		why := "spec.preventSelfApproval requires the approval of this plan by a user who has no commit in the pull request"
+		if s.UnknownAuthor {
+			why += ", and a commit is of an author without a login at the Git provider"
+		}
 		return SelfApproval, why
-	case s.Command.Verb == Apply && !s.isApproved(st):
-		return NotApproved, why
 	}
-	return Allowed, ""
+	return Allowed, "" // the Run of an apply requires the approvals
 }
 
 // IsAuthor reports whether a user has, or can have, written what is to be approved.
 func (s Snapshot) IsAuthor(user string) bool {
 	return s.UnknownAuthor || len(s.Authors) == 0 ||
 		slices.ContainsFunc(s.Authors, func(a string) bool { return strings.EqualFold(a, user) })
-}
-
-// isApproved reports whether another user approved this plan of this head commit.
-func (s Snapshot) isApproved(st Stack) bool {
-	a := st.Approval
-	return a != nil && a.By != "" && !s.IsAuthor(a.By) && a.Head == s.Head && a.PlanDigest == st.PlanDigest
 }

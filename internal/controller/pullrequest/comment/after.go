@@ -27,6 +27,8 @@ type Applied struct {
 	v1alpha1.PullRequestStackApply
 	// URL of its Run in the web UI; empty for none.
 	URL string `json:",omitempty"`
+	// OlderHead is the head that is applied before the merge, if the pull request has another one now.
+	OlderHead string `json:",omitempty"`
 }
 
 func (s Applied) key() string { return s.Namespace + "/" + s.Name }
@@ -41,6 +43,56 @@ func ApplyContext(context string) string { return context + "/apply" }
 func ApplyStatus(pr PullRequest, context string) Status {
 	state, description := pr.After.aggregate()
 	return Status{context, state, shorten.Characters(description, longestDescription), pr.URL}
+}
+
+// ApplyBeforeStatus returns the status of the head about the apply before the merge, with the context of ApplyContext.
+// As a required status, it prevents the merge of what is not applied. If pull requests are applied after the merge only,
+// it is a success.
+func ApplyBeforeStatus(pr PullRequest, context string, enabled bool) Status {
+	state, text := pr.appliedBefore()
+	if !enabled {
+		state, text = Success, "Applied after the merge."
+	}
+	return Status{context, state, shorten.Characters(text, longestDescription), pr.URL}
+}
+
+func (pr PullRequest) appliedBefore() (State, string) {
+	if pr.Phase != v1alpha1.PullRequestPlanned {
+		_, text := pr.aggregate()
+		return Pending, text
+	}
+	applied := map[string]v1alpha1.StackApplyPhase{}
+	for _, s := range pr.Held {
+		if s.OlderHead == "" {
+			applied[s.key()] = s.Phase
+		}
+	}
+	var all, done, failed int
+	for _, s := range pr.Stacks {
+		if state, _ := s.result(); state == Pending {
+			return Pending, "The plans are in progress."
+		}
+		if s.New || s.DeletedDirectory != "" || s.Plan == nil || !s.Plan.Changes {
+			continue
+		}
+		all++
+		switch applied[s.key()] {
+		case v1alpha1.StackApplyApplied:
+			done++
+		case v1alpha1.StackApplyFailed, v1alpha1.StackApplyStopped:
+			failed++
+		}
+	}
+	text := fmt.Sprintf("%d of %s applied before the merge.", done, count(all, "Stack", "Stacks"))
+	switch {
+	case failed > 0:
+		return Failure, fmt.Sprintf("%d failed; ", failed) + text
+	case all == 0:
+		return Success, "No plan has changes that are applied before the merge."
+	case done < all:
+		return Pending, text
+	}
+	return Success, text
 }
 
 // Result returns the comment that notifies users of the result of the apply. It has no plans.
@@ -125,13 +177,18 @@ func (a After) sorted() []Applied {
 
 // addAfter adds the rows of the Stacks, and what those report that need a user.
 func (d *document) addAfter(pr PullRequest) {
-	if pr.After == nil {
-		return
+	stacks := After{Stacks: pr.Held}
+	d.afterTitle, d.plansBefore = "Applied before the merge", "that"
+	if pr.After != nil {
+		stacks, d.afterTitle, d.plansBefore = *pr.After, "After the merge", "the merge"
 	}
-	for _, s := range pr.After.sorted() {
+	for _, s := range stacks.sorted() {
 		state := s.state()
 		if s.Approval != "" {
 			state += ". " + cell(s.Approval)
+		}
+		if s.OlderHead != "" {
+			state += ". That is of head " + span(s.OlderHead)
 		}
 		row := fmt.Sprintf("| %s | %s | %s |\n", link(cell(s.key()), s.URL), state, s.next(pr.Base))
 		d.after = append(d.after, row)

@@ -31,6 +31,10 @@ type PullRequest struct {
 	Answer string
 	// Plans is the digest of the plans with which a comment can approve them; empty if none can be approved.
 	Plans string `json:",omitempty"`
+	// Apply is the digest of the plans with which a comment can apply them before the merge; empty if none can be applied.
+	Apply string `json:",omitempty"`
+	// Held are the Stacks to which the pull request is applied before the merge.
+	Held []Applied `json:",omitempty"`
 	// Stacks are the affected Stacks that Cairn plans, or would plan, in any order.
 	Stacks []Stack
 	// Skipped are affected Stacks beyond MaxStacks (spec.pullRequests.maxStacks) that no command has requested, as

@@ -90,8 +90,11 @@ type document struct {
 	// after are the rows about what followed the merge, and rows those about plans, with a column about the merge if
 	// onMerge is true.
 	after, rows []string
-	onMerge     bool
-	url         string
+	// afterTitle is the title of the column of the rows after, and plansBefore what the plans were before.
+	afterTitle, plansBefore string
+
+	onMerge bool
+	url     string
 }
 
 // section is a heading with blocks of code.
@@ -155,6 +158,10 @@ func newDocument(pr PullRequest, f Format) document {
 	if pr.Plans != "" {
 		head.WriteString("A user with the verb `approve` on Runs can approve these plans, also for the merge, with the comment:\n\n" +
 			span("/cairn approve "+pr.Plans) + "\n\n")
+	}
+	if pr.Apply != "" {
+		head.WriteString("A user with the verb `apply` on a Stack can apply its plan before the merge, with the comment:\n\n" +
+			span("/cairn apply "+pr.Apply) + "\n\n")
 	}
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
@@ -360,10 +367,10 @@ func (d *document) write(longest, rows int) string {
 	}
 	after := min(rows, len(d.after))
 	if len(d.after) > 0 {
-		b.WriteString("| Stack | After the merge | Next |\n|---|---|---|\n" + strings.Join(d.after[:after], "") + "\n")
+		b.WriteString("| Stack | " + d.afterTitle + " | Next |\n|---|---|---|\n" + strings.Join(d.after[:after], "") + "\n")
 	}
 	if len(d.after) > 0 && len(d.rows) > 0 {
-		b.WriteString("The plans before the merge:\n\n")
+		b.WriteString("The plans before " + d.plansBefore + ":\n\n")
 	}
 	if len(d.rows) > 0 {
 		head := "| Stack | Phase | Plan | Policies |\n|---|---|---|---|\n"
