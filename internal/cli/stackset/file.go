@@ -14,7 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/controller/stackset/schema"
 )
 
 // largestFile is the maximum size of a file with StackSets.
@@ -33,7 +36,7 @@ func readSet(ctx context.Context, s *session.Session, file, name string) (*v1alp
 	if err != nil {
 		return nil, err
 	}
-	sets, err := decodeSets(data)
+	sets, err := decodeSets(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -53,8 +56,8 @@ func readSet(ctx context.Context, s *session.Session, file, name string) (*v1alp
 	return nil, fmt.Errorf("%s has several StackSets: select one of %q with --name", file, names)
 }
 
-// decodeSets returns the StackSets of YAML documents. Unknown fields of a StackSet are an error, as for the API server.
-func decodeSets(data []byte) (sets []*v1alpha1.StackSet, err error) {
+// decodeSets returns the StackSets of YAML documents. What the API server rejects of a StackSet is an error.
+func decodeSets(ctx context.Context, data []byte) (sets []*v1alpha1.StackSet, err error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for {
 		document, err := documents.Read()
@@ -80,6 +83,26 @@ func decodeSets(data []byte) (sets []*v1alpha1.StackSet, err error) {
 		case len(unknown) > 0:
 			return nil, fmt.Errorf("StackSet %s: %w", set.Name, errors.Join(unknown...))
 		}
+		if err := checkSet(ctx, object); err != nil {
+			return nil, fmt.Errorf("StackSet %s: %w", set.Name, err)
+		}
 		sets = append(sets, set)
 	}
+}
+
+// checkSet checks a StackSet by the schema of the API.
+func checkSet(ctx context.Context, data []byte) error {
+	object, err := render.Object(data)
+	if err != nil {
+		return err
+	}
+	faults, err := schema.StackSet(ctx, object)
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, f := range faults {
+		all = append(all, errors.New(screen.Clean(f.Field+": "+f.Text())))
+	}
+	return errors.Join(all...)
 }

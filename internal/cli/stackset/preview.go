@@ -37,8 +37,9 @@ files of the Git working tree that contains the current directory, or DIR: track
 that git does not ignore. spec.repository, spec.ref and spec.mode are not considered. It needs no cluster, and writes
 nothing. FILE is - for standard input.
 
-It fails if the StackSet is invalid, if the template cannot be rendered for a directory, and if several directories have
-the same name. It also lists the directories that probably contain a root module and have no Stack: they have code, no
+It fails if the template cannot be rendered for a directory, if several directories have the same name, and if the API
+server would reject the StackSet or one of the Stacks by their schema: the message has the directory, the field and the
+value. Admission policies, webhooks and quotas of a cluster are not checked. It also lists the directories that probably contain a root module and have no Stack: they have code, no
 module of the repository calls them, they are in no directory such as modules or examples, and no exclude matches them.
 
 With --diff it compares the Stacks with those in the cluster, and shows which ones the StackSet would create, change and

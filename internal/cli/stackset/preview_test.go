@@ -172,7 +172,7 @@ func TestPreviewFails(t *testing.T) {
 		"no StackSet":       {"kind: StackSet", "kind: Stack", "has no StackSet"},
 		"no checkout":       {"", "", "is in no working tree of git"},
 		"not a name":        {"${params.env}-${params.name}", "${params.env}_${params.name}", "is no name of a Stack"},
-		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}", "a StackSet cannot set it"},
+		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}", "a StackSet cannot set labels of cairn.dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := dir
@@ -200,7 +200,7 @@ func TestOfSeveralStackSetsOneIsSelected(t *testing.T) {
 
 // TestCompare checks what differs from the cluster: all Stacks, also with a limit of deletions or a rollout.
 func TestCompare(t *testing.T) {
-	sets, err := decodeSets([]byte(platform))
+	sets, err := decodeSets(t.Context(), []byte(platform))
 	if err != nil {
 		t.Fatal(err)
 	}

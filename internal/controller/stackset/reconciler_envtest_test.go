@@ -324,18 +324,15 @@ func TestStackSetWritesNothingWithoutACommit(t *testing.T) {
 	}
 }
 
-// TestStackSetReportsRejectedStacks checks a Stack that the API server rejects: the others are written.
-func TestStackSetReportsRejectedStacks(t *testing.T) {
+// TestStackSetWritesNothingThatTheSchemaRejects checks a template with a wrong value for one directory.
+func TestStackSetWritesNothingThatTheSchemaRejects(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) {
 		s.Template = parse(t, strings.ReplaceAll(template, "apply: Manual", "apply: \"${params.name == 'app' ? 'Perhaps' : 'Manual'}\""))
 	})
-	e.expect("apply dev-app, apply dev-net, apply prod-net", v1alpha1.ReasonStackRejected)
-	if c := e.ready(); !strings.Contains(c.Message, "Stack dev-app") || !strings.Contains(c.Message, "spec.apply") || !strings.Contains(c.Message, "Perhaps") {
+	e.expect("", v1alpha1.ReasonRenderingFailed)
+	if c := e.ready(); !strings.Contains(c.Message, `spec.template.spec.apply: "Perhaps": `) || !strings.Contains(c.Message, "(directory dev/app)") {
 		t.Errorf("message %s", c.Message)
 	}
-	e.expect("", v1alpha1.ReasonStackRejected) // not at once again
-	e.ahead = 2 * later
-	e.expect("apply dev-app", v1alpha1.ReasonStackRejected)
 }
 
 // TestStackSetPreviews checks that mode Preview writes the status alone.

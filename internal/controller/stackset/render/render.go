@@ -23,6 +23,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/internal/controller/stackset/generate"
+	"cairn.dev/cairn/internal/controller/stackset/schema"
 	"cairn.dev/cairn/internal/controller/stackset/template"
 )
 
@@ -229,7 +230,10 @@ func (r *Renderer) render(ctx context.Context, item generate.Item, contents Cont
 	if err != nil {
 		return decision.Rendered{}, err
 	}
-	stack, err := decode(data)
+	stack, err := decode(ctx, data)
+	if err != nil && item.SettingsFile != "" {
+		err = r.blame(ctx, item, err)
+	}
 	namespace := ""
 	if err == nil {
 		namespace, err = r.namespaceOf(stack)
@@ -244,6 +248,22 @@ func (r *Renderer) render(ctx context.Context, item generate.Item, contents Cont
 		Name: stack.Name, Namespace: namespace, Labels: stack.Labels, Directory: item.Directory, Params: item.Params,
 		JSON: data, Digest: decision.DigestOf(data),
 	}, nil
+}
+
+// blame returns the error of a Stack as one of the settings file of its directory, if the template alone has none.
+func (r *Renderer) blame(ctx context.Context, item generate.Item, of error) error {
+	wrong, ok := errors.AsType[*template.Error](of)
+	if !ok {
+		return of
+	}
+	alone, err := r.template.Render(ctx, item.Directory, item.Params)
+	if err == nil {
+		_, err = decode(ctx, alone)
+	}
+	if err != nil {
+		return of
+	}
+	return fmt.Errorf("%s: %s: %s", item.SettingsFile, wrong.Field, wrong.Reason)
 }
 
 // namespaceOf is the namespace of a rendered Stack, empty for that of the set. Users who push to the repository choose
@@ -261,7 +281,7 @@ func (r *Renderer) namespaceOf(stack *v1alpha1.Stack) (string, error) {
 }
 
 // decode reads a rendered Stack, and checks what the API server would reject or drop.
-func decode(data []byte) (*v1alpha1.Stack, error) {
+func decode(ctx context.Context, data []byte) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
 	if strict, err := strictjson.UnmarshalStrict(data, stack); err != nil || len(strict) > 0 {
 		return nil, &template.Error{Field: "spec", Reason: wrongField(data, err, strict)}
@@ -293,6 +313,13 @@ func decode(data []byte) (*v1alpha1.Stack, error) {
 		if problems := metadata.check(metadata.values, field.NewPath(metadata.field)); len(problems) > 0 {
 			return nil, &template.Error{Field: metadata.field, Reason: problems[0].ErrorBody()}
 		}
+	}
+	faults, err := schema.Stack(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, &template.Error{Field: faults[0].Field, Reason: faults[0].Text()}
 	}
 	return stack, nil
 }

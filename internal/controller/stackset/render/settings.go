@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/generate"
+	"cairn.dev/cairn/internal/controller/stackset/schema"
 	"cairn.dev/cairn/internal/controller/stackset/template"
 )
 
@@ -139,7 +140,7 @@ func wrongField(data []byte, err error, strict []error) string {
 		}
 	}
 	if object, err := Object(data); err == nil && field != "" {
-		if value, found := valueAt(object, field); found {
+		if value, found := schema.ValueAt(object, field); found {
 			reason += ", with the value " + template.Value(value)
 		}
 	}
@@ -157,27 +158,4 @@ func typeName(t reflect.Type) string {
 		return t.Kind().String()
 	}
 	return "number"
-}
-
-// valueAt is the value at a path such as spec.variables[0].value.
-func valueAt(value any, path string) (any, bool) {
-	for part := range strings.SplitSeq(strings.ReplaceAll(path, "[", ".["), ".") {
-		switch in := value.(type) {
-		case map[string]any:
-			next, found := in[part]
-			if !found {
-				return nil, false
-			}
-			value = next
-		case []any:
-			at := 0
-			if _, err := fmt.Sscanf(part, "[%d]", &at); err != nil || at >= len(in) {
-				return nil, false
-			}
-			value = in[at]
-		default:
-			return nil, false
-		}
-	}
-	return value, true
 }
