@@ -23,6 +23,8 @@ const (
 	ReasonNamespaceNotGranted = "NamespaceNotGranted"
 	// ReasonStackRejected: the API server rejected a Stack. The message has its answer.
 	ReasonStackRejected = "StackRejected"
+	// ReasonStackWriteFailed: a Stack could not be written. The message has the error. It is tried again.
+	ReasonStackWriteFailed = "StackWriteFailed"
 	// ReasonNothingGenerated: the generators list nothing. No Stack is suspended or deleted.
 	ReasonNothingGenerated = "NothingGenerated"
 	// ReasonTooManyGone: more Stacks than spec.maxDeletions are not generated any more. None is suspended or deleted.
@@ -54,6 +56,7 @@ var stackSetReasons = []Reason{
 	{Name: ReasonStackNotOwned, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonNamespaceNotGranted, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonStackRejected, In: InStackSet, Severity: SeverityError},
+	{Name: ReasonStackWriteFailed, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonNothingGenerated, In: InStackSet, Severity: SeverityWarning},
 	{Name: ReasonTooManyGone, In: InStackSet, Severity: SeverityError},
 	{Name: ReasonAwaitingDeletionConfirmation, In: InStackSet, Severity: SeverityWarning},

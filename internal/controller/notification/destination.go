@@ -64,6 +64,10 @@ func (r *Reconciler) destination(ctx context.Context, n *v1alpha1.Notification) 
 		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or correct "+
 			"spec.destination.secret", to.Secret.Name)}
 	}
+	if apierrors.IsForbidden(err) {
+		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound, "Cairn has no permission to read the Secret of " +
+			"spec.destination.secret: " + err.Error()}
+	}
 	if err != nil {
 		return destination{}, err
 	}

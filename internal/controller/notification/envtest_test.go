@@ -18,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -328,6 +329,31 @@ func TestDeniedDestinations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForbiddenSecretIsReported checks an operator that may not read Secrets: the Notification reports it, and is tried
+// again without an event.
+func TestForbiddenSecretIsReported(t *testing.T) {
+	e := newEnv(t)
+	e.Reconciler.Live = forbidden{e.Reconciler.Live}
+	e.stack(t, "net", v1alpha1.ReasonRunFailed, nil)
+	if again := e.reconcile(t).RequeueAfter; again != later {
+		t.Errorf("it is tried again in %s", again)
+	}
+	c := e.ready(t)
+	if c.Reason != v1alpha1.ReasonCredentialsNotFound || !strings.Contains(c.Message, `no permission to read the Secret of spec.destination.secret: secrets "to" is forbidden`) {
+		t.Errorf("%s: %s", c.Reason, c.Message)
+	}
+}
+
+// forbidden denies each Secret.
+type forbidden struct{ client.Reader }
+
+func (f forbidden) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*corev1.Secret); ok {
+		return apierrors.NewForbidden(corev1.Resource("secrets"), key.Name, errors.New("no rule"))
+	}
+	return f.Reader.Get(ctx, key, o, opts...)
 }
 
 // TestKilledAtEachWrite ends the process before and after each write: each event is in one accepted message in the end, which may

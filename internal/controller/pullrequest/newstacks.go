@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/apierror"
 	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
@@ -93,8 +94,12 @@ func (g *Gatherer) gatherNewInputs(
 		return err
 	}
 	err = client.NewDryRunClient(g.Writer).Create(ctx, body, client.DisableReadYourWritesConsistency)
-	if apierrors.IsAlreadyExists(err) || stackset.IsRejection(err) {
+	switch class := apierror.Of(err); {
+	case class == apierror.Rejected, apierrors.IsAlreadyExists(err):
 		into.Problem = "the API server rejects the Stack: " + err.Error()
+		return nil
+	case class == apierror.Failed:
+		into.Problem, into.Waits = "the API server could not check the Stack: "+err.Error(), true
 		return nil
 	}
 	if err != nil {

@@ -48,7 +48,10 @@ func cannotFetch(w Snapshot) (Decision, bool) {
 	if w.Problem == nil {
 		return Decision{}, false
 	}
-	return Decision{Ready: metav1.ConditionFalse, Reason: w.Problem.Reason, Message: w.Problem.Message, Stalled: true}, true
+	return Decision{
+		Ready: metav1.ConditionFalse, Reason: w.Problem.Reason, Message: w.Problem.Message, Stalled: true,
+		RequeueAfter: w.Problem.Again,
+	}, true
 }
 
 // isFirstFetch: nothing is known yet. A process that has just started continues to report what the last one

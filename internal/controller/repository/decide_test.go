@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 		"a new Repository is fetched":                             {snapshot: newSnapshot(never), fetch: true, ready: "Unknown", reason: "Fetching", message: "the first fetch of https://"},
 		"a running first fetch is not repeated":                   {snapshot: newSnapshot(never, fetching), ready: "Unknown", reason: "Fetching"},
 		"a new process fetches and keeps the status":              {snapshot: newSnapshot(never, before), fetch: true},
-		"missing credentials stop the fetch":                      {snapshot: newSnapshot(never, func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }), ready: "False", reason: "CredentialsNotFound", stalled: true},
+		"missing credentials stop the fetch":                      {snapshot: newSnapshot(never, func(w *Snapshot) { w.Problem = &Problem{Reason: "CredentialsNotFound", Message: "Secret x"} }), ready: "False", reason: "CredentialsNotFound", stalled: true},
 		"a fetched Repository is ready":                           {snapshot: newSnapshot(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
 		"the next fetch starts after the interval":                {snapshot: newSnapshot(later(4 * time.Minute)), fetch: true},
 		"the condition is kept during a fetch":                    {snapshot: newSnapshot(later(9*time.Minute), fetching)},

@@ -10,7 +10,7 @@ import (
 // What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
 // docs/contributing/decisions/0043-status-for-gitops-tools.md.
 func TestStatusForGitOpsTools(t *testing.T) {
-	noCredentials := func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
+	noCredentials := func(w *Snapshot) { w.Problem = &Problem{Reason: "CredentialsNotFound", Message: "Secret x"} }
 	for name, tt := range map[string]struct {
 		snapshot                Snapshot
 		status, health, message string

@@ -239,6 +239,10 @@ func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
 			"spec.webhook", hook.Secret.Name)
 		return nil
 	}
+	if apierrors.IsForbidden(err) {
+		w.WebhookProblem = "webhooks are denied: Cairn has no permission to read their Secret: " + err.Error()
+		return nil
+	}
 	if err == nil {
 		_, w.WebhookProblem = WebhookSecrets(hook, secret.Data)
 	}
@@ -340,8 +344,13 @@ func (r *Reconciler) gatherAuth(ctx context.Context, w *Snapshot) (git.Auth, err
 	if c := w.Repository.Spec.Credentials; c != nil {
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: c.Secret.Name}, &secret)
 		if apierrors.IsNotFound(err) {
-			w.Problem = &Problem{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or "+
-				"correct spec.credentials", c.Secret.Name)}
+			w.Problem = &Problem{Reason: v1alpha1.ReasonCredentialsNotFound, Message: fmt.Sprintf("Secret %s was not found: "+
+				"create it, or correct spec.credentials", c.Secret.Name)}
+			return git.Auth{}, nil
+		}
+		if apierrors.IsForbidden(err) {
+			w.Problem = &Problem{Reason: v1alpha1.ReasonCredentialsNotFound, Again: time.Minute,
+				Message: "Cairn has no permission to read the Secret of spec.credentials: " + err.Error()}
 			return git.Auth{}, nil
 		}
 		if err != nil {
@@ -351,7 +360,7 @@ func (r *Reconciler) gatherAuth(ctx context.Context, w *Snapshot) (git.Auth, err
 	}
 	auth, err := git.ParseAuth(w.Repository.Spec.URL, secret.Data)
 	if err != nil {
-		w.Problem = &Problem{v1alpha1.ReasonCredentialsInvalid, err.Error()}
+		w.Problem = &Problem{Reason: v1alpha1.ReasonCredentialsInvalid, Message: err.Error()}
 	}
 	return auth, nil
 }

@@ -3,17 +3,21 @@
 package repository
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
@@ -161,6 +165,33 @@ func (r *env) expectSecret(repo *v1alpha1.Repository, value string) {
 	if strings.Contains(string(text), value) {
 		r.Errorf("%s is in the Repository: %s", value, text)
 	}
+}
+
+// TestForbiddenSecretIsReported checks an operator that may not read Secrets: the Repository reports it, and is checked
+// again without an event.
+func TestForbiddenSecretIsReported(t *testing.T) {
+	r := newEnv(t)
+	repo := r.declare(r.remote("infra"), withSecret("git"))
+	live := r.Reconciler.Live
+	r.Reconciler.Live = forbidden{live}
+	if again := r.pass(repo).RequeueAfter; again != time.Minute {
+		t.Errorf("it is checked again in %s", again)
+	}
+	r.expect(repo, "False", "CredentialsNotFound")
+	message := apimeta.FindStatusCondition(repo.Status.Conditions, v1alpha1.ConditionReady).Message
+	if !strings.Contains(message, "no permission to read the Secret of spec.credentials") || !strings.Contains(message, `"git" is forbidden`) {
+		t.Errorf("message %q", message)
+	}
+}
+
+// forbidden denies each Secret.
+type forbidden struct{ client.Reader }
+
+func (f forbidden) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*corev1.Secret); ok {
+		return apierrors.NewForbidden(corev1.Resource("secrets"), key.Name, errors.New("no rule"))
+	}
+	return f.Reader.Get(ctx, key, o, opts...)
 }
 
 func TestUnknownHostKeyIsReported(t *testing.T) {

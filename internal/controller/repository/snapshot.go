@@ -31,7 +31,11 @@ type Snapshot struct {
 }
 
 // Problem is a reason why nothing can be fetched, until a user acts.
-type Problem struct{ Reason, Message string }
+type Problem struct {
+	Reason, Message string
+	// Again is when it is checked again, without an event; 0 for one that an event ends.
+	Again time.Duration
+}
 
 // Ask is what a fetch is for. When it differs from the last fetch's, a new fetch is due.
 type Ask struct {

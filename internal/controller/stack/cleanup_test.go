@@ -235,6 +235,34 @@ func TestErrorOfRunCreationIsReported(t *testing.T) {
 	}
 }
 
+// TestErrorWithoutAnAnswerIsReported checks an API server and a bucket that do not answer: the Stack reports it. A newer
+// version of the Stack is no error for users.
+func TestErrorWithoutAnAnswerIsReported(t *testing.T) {
+	runs := schema.GroupResource{Resource: "runs"}
+	for name, tt := range map[string]struct {
+		create error
+		inputs *inputs.Store
+		want   string
+	}{
+		"an internal error":     {apierrors.NewInternalError(errors.New("etcd is full")), inputs.NewStore(discardBucket{}), "Run net-2 cannot be created: Internal error occurred: etcd is full"},
+		"a lost connection":     {errors.New("connection reset by peer"), inputs.NewStore(discardBucket{}), "Run net-2 cannot be created: connection reset by peer"},
+		"a bucket that is down": {nil, inputs.NewStore(unavailableBucket2{}), "Run net-2 cannot be created: "},
+		"a conflict":            {apierrors.NewConflict(runs, "net-2", errors.New("changed")), inputs.NewStore(discardBucket{}), ""},
+		"a Run that exists":     {apierrors.NewAlreadyExists(runs, "net-2"), inputs.NewStore(discardBucket{}), ""},
+	} {
+		r, d, _ := newTestReconciler(nil)
+		r.Inputs, r.Live, r.Reserved, d.createErr = tt.inputs, d, NewReserved(), tt.create
+		w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
+		if _, err := r.act(t.Context(), w, decision.Decide(w)); err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+		message := decision.ReadyOf(w.Stack.Status).Message
+		if !strings.HasPrefix(message, tt.want) || tt.want == "" && strings.Contains(message, "cannot be created") {
+			t.Errorf("%s: %q, want %q", name, message, tt.want)
+		}
+	}
+}
+
 // TestRunNameIsUsedInOneRequestAtMost checks a create request whose response is lost: the Run may have been created and
 // deleted since, so the next Run has another name. If the bucket failed before the request there is no such Run, so its
 // name is used again.

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/base/tracing"
+	"cairn.dev/cairn/internal/controller/apierror"
 	"cairn.dev/cairn/internal/controller/run"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
@@ -178,7 +179,7 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 			return err
 		}
 		if err := r.start(ctx, w, d); err != nil {
-			return r.reportRejection(ctx, w, d, err)
+			return r.reportFailure(ctx, w, d, err)
 		}
 	}
 	if changed {
@@ -269,16 +270,19 @@ func (r *Reconciler) keepInputs(ctx context.Context, w decision.Snapshot) error 
 	return err
 }
 
-// reportRejection reports that the API server rejected a Run, for a quota or by a webhook, and returns the error. The
-// Run is created again, at growing intervals. The rejection is in the Ready condition until the Run is created; for a
-// read-only Run it is in an event alone, since the Ready condition is still true.
-func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
-	if !run.IsRejection(why) {
+// reportFailure reports that a Run cannot be created, for a quota, by a webhook or without an answer, and returns the
+// error. The Run is created again, at growing intervals. The failure is in the Ready condition until the Run is created;
+// for a read-only Run it is in an event alone, since the Ready condition is still true.
+func (r *Reconciler) reportFailure(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
+	if !apierror.IsReported(why) {
 		return why
 	}
+	isAbsent := r.Reserved.of(w.Stack).Run == d.Name // it is known that it was not created
 	before := w.Reserved.Rejection
 	w.Reserved.Rejection = runinfo.KeepIfEquivalent(before, "Run "+d.Name+" cannot be created: "+why.Error())
-	r.Reserved.set(w.Stack, w.Reserved)
+	if isAbsent {
+		r.Reserved.set(w.Stack, w.Reserved)
+	}
 	if w.Reserved.Rejection == before {
 		return why
 	}
@@ -288,6 +292,9 @@ func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d
 	}
 	d.Message = w.Reserved.Rejection
 	_, err := r.report(ctx, w, d)
+	if !isAbsent { // the report reserves its name, and it may exist
+		r.Reserved.remove(client.ObjectKeyFromObject(w.Stack))
+	}
 	return errors.Join(why, err)
 }
 

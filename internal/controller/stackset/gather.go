@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,8 +45,8 @@ type known struct {
 	problem  *decision.Problem
 	// same has what was compared, by UID of the Stack.
 	same map[types.UID]compared
-	// rejected are writes that the API server rejected, by Key of the Stack.
-	rejected map[string]rejected
+	// failed are the writes that failed, by Key of the Stack.
+	failed map[string]failed
 	// written are the generations that changes resulted in, by UID of the Stack, until the cache has them. They are of all
 	// generations of the set.
 	written map[types.UID]int64
@@ -57,13 +56,6 @@ type known struct {
 type compared struct {
 	version, digest string
 	same            bool
-}
-
-// rejected is a write that is not tried again for some time.
-type rejected struct {
-	// write identifies the action and what was to be written.
-	write, message string
-	at             time.Time
 }
 
 func (s *sets) of(set *v1alpha1.StackSet) *known {
@@ -78,7 +70,7 @@ func (s *sets) of(set *v1alpha1.StackSet) *known {
 		s.all = map[types.NamespacedName]*known{}
 	}
 	k := &known{
-		uid: set.UID, generation: set.Generation, same: map[types.UID]compared{}, rejected: map[string]rejected{},
+		uid: set.UID, generation: set.Generation, same: map[types.UID]compared{}, failed: map[string]failed{},
 		written: map[types.UID]int64{},
 	}
 	if last != nil {

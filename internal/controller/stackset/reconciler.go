@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	d := decision.Decide(w)
 	out := r.write(ctx, w, d, known)
-	err = errors.Join(out.err, r.report(ctx, set, decision.Status(w, d, out.rejected)))
+	err = errors.Join(out.err, r.report(ctx, set, decision.Status(w, d, out.failures)))
 	r.record(w, out)
 	switch {
 	case apierrors.IsConflict(err):
@@ -86,7 +86,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	case out.again:
 		return ctrl.Result{RequeueAfter: soon}, nil
-	case d.Stalled || w.Problem != nil || len(out.rejected) > 0:
+	case len(out.failures) > 0:
+		return ctrl.Result{RequeueAfter: known.nextTry(w.Now)}, nil
+	case d.Stalled || w.Problem != nil:
 		return ctrl.Result{RequeueAfter: later}, nil
 	}
 	return ctrl.Result{}, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/run"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 	"cairn.dev/cairn/internal/controller/stackset/render"
 )
@@ -41,14 +39,14 @@ type outcome struct {
 	done map[decision.Action][]string
 	// restored are the fields that a user had changed, and the manager.
 	restored []restored
-	rejected []decision.Rejection
+	failures []decision.Failure
 	// again: not everything was written.
 	again bool
 	err   error
 }
 
-// write does the writes of a decision, as far as one reconcile does. A Stack that the API server rejects does not hold
-// up the others, and is tried again later.
+// write does the writes of a decision, as far as one reconcile does. A Stack that cannot be written does not hold up the
+// others, and is tried again later.
 func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.Decision, k *known) outcome {
 	out := outcome{done: map[decision.Action][]string{}}
 	waits := func(one decision.Write) bool { return k.waits(w, one) }
@@ -70,31 +68,33 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	for _, one := range append(deletions, writes...) {
+	all, unanswered := append(deletions, writes...), 0
+	for _, one := range all {
 		group.Go(func() error {
 			result, err := r.one(ctx, w.Set, one)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				delete(k.rejected, one.Name)
+				delete(k.failed, one.Name)
 				out.done[one.Action] = append(out.done[one.Action], one.Name)
 				out.restored = append(out.restored, result.restored...)
 				if result.generation > 0 {
 					k.written[one.Stack.UID] = result.generation
 				}
-			case IsRejection(err):
-				k.rejected[one.Name] = rejected{identity(one), err.Error(), w.Now}
-			case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
+			case !k.fail(one, err, w.Now):
 				out.again = true
-			default:
-				out.err = errors.Join(out.err, fmt.Errorf("%s Stack %s: %w", one.Action, one.Name, err))
+			case !k.failed[one.Name].Rejected:
+				unanswered++
 			}
 			return nil
 		})
 	}
 	_ = group.Wait()
-	out.rejected = k.rejections(d.Writes)
+	if unanswered > 0 && unanswered == len(all) { // others would fail too
+		out.again = false
+	}
+	out.failures = k.failures(d.Writes)
 	return out
 }
 
@@ -109,36 +109,6 @@ func split(writes []decision.Write, actions ...decision.Action) (of, others []de
 	}
 	return of, others
 }
-
-func identity(one decision.Write) string {
-	if one.Rendered != nil {
-		return string(one.Action) + " " + one.Rendered.Digest
-	}
-	return string(one.Action)
-}
-
-// waits reports that a write was rejected a short time ago.
-func (k *known) waits(w decision.Snapshot, one decision.Write) bool {
-	last, ok := k.rejected[one.Name]
-	return ok && last.write == identity(one) && w.Now.Sub(last.at) < later
-}
-
-// rejections are those of the writes that are due.
-func (k *known) rejections(due []decision.Write) (all []decision.Rejection) {
-	left := map[string]rejected{}
-	for _, one := range due {
-		if last, ok := k.rejected[one.Name]; ok && last.write == identity(one) {
-			left[one.Name] = last
-			all = append(all, decision.Rejection{Name: one.Name, Message: last.message})
-		}
-	}
-	k.rejected = left
-	slices.SortFunc(all, func(a, b decision.Rejection) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-// IsRejection reports an error that stays the same until a user changes something.
-func IsRejection(err error) bool { return run.IsRejection(err) || apierrors.IsBadRequest(err) }
 
 // confirmed decides the suspensions and deletions again, from what the API server has: a cache that is late must not
 // delete, nor suspend more than spec.maxDeletions because it does not have new Stacks yet.

@@ -257,9 +257,27 @@ func TestStatus(t *testing.T) {
 	if len(s.Conditions) != 1 || len(s.Conditions[0].Message) != 4096 {
 		t.Errorf("conditions %+v", s.Conditions)
 	}
-	s = Status(w, d, []Rejection{{"a", "Invalid"}, {"b", "Invalid"}})
-	if len(s.Conditions) != 2 || s.Conditions[0].Reason != v1alpha1.ReasonStackRejected || s.Conditions[0].Message != "the API server rejected Stack a: Invalid; and 1 more" {
-		t.Errorf("conditions %+v", s.Conditions)
+	down := Failure{Name: "a", Action: Create, Message: "no answer", Advice: "check it"}
+	wrong := Failure{Name: "b", Action: Change, Message: "Invalid", Advice: "correct it", Rejected: true}
+	const retried = "; it is tried again, at growing intervals of at most 5 minutes"
+	paused := Decision{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRolloutPaused, Message: "3 failed", Stalled: true}
+	for _, tt := range []struct {
+		d               Decision
+		failures        []Failure
+		reason, message string
+		stalled         bool
+	}{
+		{d, []Failure{down}, v1alpha1.ReasonStackWriteFailed, "Stack a cannot be written (Create): no answer: check it" + retried, false},
+		{d, []Failure{down, wrong}, v1alpha1.ReasonStackRejected,
+			"the API server rejected Stack b (Change): Invalid: correct it" + retried + "; and 1 more", true},
+		{paused, []Failure{down}, v1alpha1.ReasonRolloutPaused,
+			"3 failed; Stack a cannot be written (Create): no answer: check it" + retried, true},
+	} {
+		s = Status(w, tt.d, tt.failures)
+		stalled := len(s.Conditions) == 2
+		if c := s.Conditions[0]; c.Reason != tt.reason || c.Message != tt.message || c.Status != metav1.ConditionFalse || stalled != tt.stalled {
+			t.Errorf("conditions %+v", s.Conditions)
+		}
 	}
 	for reason, stalled := range map[string]bool{v1alpha1.ReasonRepositoryNotReady: false, v1alpha1.ReasonRefNotFound: true} {
 		w.Problem = &Problem{Reason: reason, Message: "m", Transient: !stalled}
