@@ -1,9 +1,12 @@
 package migrate
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +18,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/render"
+	"cairn.dev/cairn/internal/controller/stackset/units"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/migrate/convert/manifest"
 	"cairn.dev/cairn/migrate/generate"
 )
@@ -40,6 +45,9 @@ var trees = map[string]struct {
 	include, exclude []string
 	// single are the Stacks of their own.
 	single []string
+	// after are the dependencies of the Stacks, NAME:DEPENDENCY, of units of Terragrunt; notes is a part of the notes.
+	after []string
+	notes string
 }{
 	"parts of paths become captures": {
 		files: tree(
@@ -78,12 +86,43 @@ var trees = map[string]struct {
 	},
 	"units of Terragrunt": {
 		files: tree(
-			"live/a/terragrunt.hcl:terraform {\n  source = \"../../code\"\n}\n", "live/b/terragrunt.hcl:terraform {\n  source = \"../../code\"\n}\n",
-			"code/main.tf",
+			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+dependency("../a"), "live/terragrunt.hcl:", library,
+		),
+		include: []string{"live/{name}"}, after: []string{"live-b:live-a"},
+	},
+	"units of Terragrunt that include, beside other code": {
+		files: tree(
+			"root.hcl:"+unit, "live/prod/app/terragrunt.hcl:"+include+dependency("../db"), "live/prod/db/terragrunt.hcl:"+include+dependency("../vpc"),
+			"live/prod/vpc/terragrunt.hcl:"+include, "live/dev/vpc/terragrunt.hcl:"+include, "live/dev/app/terragrunt.hcl:"+include+dependency("../vpc"),
+			"live/dev/next/terragrunt.stack.hcl:", "live/prod/plain/main.tf", library, "bootstrap/main.tf",
+		),
+		include: []string{"live/{env}/{name}"}, exclude: []string{"live/dev/next"},
+		single: []string{"bootstrap", "live-prod-plain"},
+		after:  []string{"live-dev-app:live-dev-vpc", "live-prod-app:live-prod-db", "live-prod-db:live-prod-vpc"},
+	},
+	"units of Terragrunt in a folder of the repository": {
+		files:   tree("prod/app/terragrunt.hcl:"+unit+dependency("../vpc"), "prod/vpc/terragrunt.hcl:"+unit),
+		folder:  "live/eu",
+		include: []string{"live/eu/prod/{name}"}, after: []string{"live-eu-prod-app:live-eu-prod-vpc"},
+	},
+	"units of Terragrunt whose order only Terragrunt knows": {
+		files: tree(
+			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+"dependency \"x\" {\n  config_path = get_env(\"X\")\n}\n", library,
 		),
 		include: []string{"live/{name}"},
+		notes:   "directories in place of terragrunt, so that spec.dependsOn is not set: generators[0]: terragrunt: unit live/b: live/b/terragrunt.hcl:",
 	},
 }
+
+const (
+	unit = "terraform {\n  source = \"${get_repo_root()}/modules/code\"\n}\n"
+	// library is the code that they run.
+	library = "modules/code/main.tf:variable \"a\" {}\n"
+	include = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n"
+)
+
+// dependency is a block of Terragrunt.
+func dependency(on string) string { return "dependency \"it\" {\n  config_path = \"" + on + "\"\n}\n" }
 
 // TestStackSetGeneratesTheSameStacks checks that a StackSet and the Stacks beside it are the Stacks that are generated
 // without it.
@@ -94,12 +133,24 @@ func TestStackSetGeneratesTheSameStacks(t *testing.T) {
 			if len(r.StackSets) != 1 {
 				t.Fatalf("%d StackSets\n%s", len(r.StackSets), manifest.Text(r.Notes))
 			}
-			directories := r.StackSets[0].Spec.Generators[0].Directories
-			if diff := cmp.Diff(tt.include, directories.Include); diff != "" {
+			var got v1alpha1.StackSetTerragrunt
+			if d := r.StackSets[0].Spec.Generators[0].Directories; d != nil {
+				got = v1alpha1.StackSetTerragrunt{Include: d.Include, Exclude: d.Exclude}
+			}
+			if tt.after != nil {
+				if g := r.StackSets[0].Spec.Generators[0]; g.Terragrunt == nil {
+					t.Fatalf("%+v\n%s", g, manifest.Text(r.Notes))
+				}
+				got = *r.StackSets[0].Spec.Generators[0].Terragrunt
+			}
+			if diff := cmp.Diff(v1alpha1.StackSetTerragrunt{Include: tt.include, Exclude: tt.exclude}, got); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(tt.exclude, directories.Exclude); diff != "" {
+			if diff := cmp.Diff(tt.after, r.After); diff != "" {
 				t.Error(diff)
+			}
+			if !strings.Contains(manifest.Text(r.Notes), tt.notes) {
+				t.Errorf("notes %s, want %q", manifest.Text(r.Notes), tt.notes)
 			}
 			if len(r.Stacks) != len(tt.single) {
 				t.Errorf("%d Stacks of their own, want %q", len(r.Stacks), tt.single)
@@ -121,14 +172,24 @@ func TestStackSetGeneratesTheSameStacks(t *testing.T) {
 	}
 }
 
-// sameWithStackSet generates a StackSet, and compares its Stacks.
+// sameWithStackSet generates a StackSet, and compares its Stacks, without the dependencies of units.
 func sameWithStackSet(t *testing.T, files fstest.MapFS, folder string) (withSet struct {
 	StackSets []v1alpha1.StackSet
 	Stacks    []v1alpha1.Stack
 	Notes     []manifest.Note
+	// After are the dependencies, NAME:DEPENDENCY.
+	After []string
 }) {
 	t.Helper()
-	code := generate.Code{Files: files, Folder: folder, URL: "https://git.example.com/acme/infra.git", Namespace: "infra"}
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, folder), files); err != nil {
+		t.Fatal(err)
+	}
+	disk := closure.Disk{Root: root, Hidden: func(string) bool { return false }}
+	in := contents{units.Reader{Closures: closure.New(closure.Options{}), Tree: disk, Blobs: disk}}
+	code := generate.Code{
+		Files: files, Folder: folder, URL: "https://git.example.com/acme/infra.git", Namespace: "infra", Units: in,
+	}
 	alone, err := generate.Generate(code)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +230,7 @@ func sameWithStackSet(t *testing.T, files fstest.MapFS, folder string) (withSet 
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		all, problem, err := renderer.Stacks(t.Context(), paths, nil)
+		all, problem, err := renderer.Stacks(t.Context(), paths, in)
 		if err != nil || problem != nil {
 			t.Fatal(err, problem)
 		}
@@ -178,6 +239,10 @@ func sameWithStackSet(t *testing.T, files fstest.MapFS, folder string) (withSet 
 			if err := json.Unmarshal(one.JSON, &s); err != nil {
 				t.Fatal(err)
 			}
+			for _, on := range s.Spec.DependsOn {
+				withSet.After = append(withSet.After, s.Name+":"+on.Name)
+			}
+			s.Spec.DependsOn = nil
 			add(got, s)
 		}
 	}
@@ -185,6 +250,15 @@ func sameWithStackSet(t *testing.T, files fstest.MapFS, folder string) (withSet 
 		t.Errorf("without (-) and with a StackSet (+):\n%s", diff)
 	}
 	return withSet
+}
+
+// contents are those of a directory without settings files.
+type contents struct{ units.Reader }
+
+func (contents) ID(string) string { return "" }
+
+func (contents) Read(context.Context, string, int64) ([]byte, error) {
+	return nil, fs.ErrNotExist
 }
 
 // throughManifest is a StackSet as the API server reads it.

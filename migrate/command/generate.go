@@ -13,6 +13,8 @@ import (
 
 	"cairn.dev/cairn/internal/cli/migration"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/controller/stackset/units"
+	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/migrate/generate"
 )
 
@@ -28,8 +30,10 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, o migrati
 	code.Namespace = s.Overrides.Context.Namespace
 	// The path of DIR in the repository is also needed if the URL is set.
 	place, err := gitOutput(ctx, dir, "rev-parse", "--show-toplevel", "--show-prefix")
+	root := dir
 	if err == nil {
-		root, prefix, _ := strings.Cut(place, "\n")
+		top, prefix, _ := strings.Cut(place, "\n")
+		root = top
 		code.Folder = path.Clean("/" + prefix)[1:]
 		for at := code.Folder; at != ""; {
 			at = path.Dir("/" + at)[1:]
@@ -44,6 +48,8 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, o migrati
 			return fmt.Errorf("git has no remote origin (%w): set the repository's URL with --repository", err)
 		}
 	}
+	disk := closure.Disk{Root: root, Hidden: func(name string) bool { return name == ".git" }}
+	code.Units = units.Reader{Closures: closure.New(closure.Options{}), Tree: disk, Blobs: disk}
 	result, err := generate.Generate(code)
 	var address *generate.AddressError
 	if errors.As(err, &address) && o.Repository == "" {

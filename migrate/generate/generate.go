@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	build "cairn.dev/cairn/internal/base/version"
+	items "cairn.dev/cairn/internal/controller/stackset/generate"
 	"cairn.dev/cairn/migrate/convert"
 	"cairn.dev/cairn/migrate/convert/manifest"
 )
@@ -30,6 +31,9 @@ type Code struct {
 	Namespace string
 	// StackSet generates one StackSet in place of the Stacks that it can generate.
 	StackSet bool
+	// Units reads the Terragrunt units of the repository for a StackSet, by their paths from its root. Without it, a
+	// StackSet lists the directories of units, and sets no dependencies.
+	Units items.Units
 }
 
 // library are folders with modules for other code, or with examples.

@@ -35,7 +35,7 @@ func (g *generator) stackSet() error {
 	shape := g.commonShape()
 	covered, name := g.covered(shape)
 	ref := manifest.Ref{Kind: "StackSet", Namespace: g.Namespace, Name: g.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
-	note := func(outcome manifest.Outcome, field, format string, args ...any) {
+	var note noteFunc = func(outcome manifest.Outcome, field, format string, args ...any) {
 		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...)})
 	}
 	if len(covered) < 2 {
@@ -44,7 +44,7 @@ func (g *generator) stackSet() error {
 	}
 	directories := slices.Sorted(maps.Keys(covered))
 	include := patternsOf(g.Folder, directories)
-	exclude, err := g.excludesOf(include, covered)
+	generator, err := g.generatorOf(include, covered, shape, note)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,7 @@ func (g *generator) stackSet() error {
 	set.APIVersion, set.Kind = v1alpha1.GroupVersion.String(), "StackSet"
 	set.Namespace, set.Name = g.Namespace, g.from.Name
 	set.Spec.Repository = &v1alpha1.RepositoryRef{Name: g.from.Name}
-	set.Spec.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{
-		Directories: &v1alpha1.StackSetDirectories{Include: include, Exclude: exclude},
-	}}}
+	set.Spec.Generators = []v1alpha1.StackSetGenerator{generator}
 	set.Spec.Template.Metadata.Name = name
 	set.Spec.Template.Spec.Raw = []byte(shape)
 	if n := 2 * len(covered); n > defaultStacks { // users add directories
@@ -62,9 +60,6 @@ func (g *generator) stackSet() error {
 	}
 	g.r.StackSets = []v1alpha1.StackSet{set}
 	note(manifest.Became, "spec.generators", "%d Stacks, one for each directory that matches %s", len(covered), strings.Join(include, ", "))
-	if len(exclude) > 0 {
-		note(manifest.Became, "exclude", "directories that are no root modules, or have a Stack of their own: %s", strings.Join(exclude, ", "))
-	}
 	g.r.Stacks = slices.DeleteFunc(g.r.Stacks, func(s v1alpha1.Stack) bool {
 		if covered[s.Spec.Source.Git.Path] {
 			return true
@@ -73,6 +68,40 @@ func (g *generator) stackSet() error {
 		return false
 	})
 	return nil
+}
+
+// noteFunc adds a note on a field of the StackSet.
+type noteFunc func(outcome manifest.Outcome, field, format string, args ...any)
+
+// generatorOf is the generator that lists the covered directories: the one for Terragrunt units, which sets their
+// dependencies, or that of directories.
+func (g *generator) generatorOf(
+	include []string, covered map[string]bool, shape string, note noteFunc,
+) (of v1alpha1.StackSetGenerator, err error) {
+	var exclude []string
+	if isOfTerragrunt(shape) && g.Units != nil {
+		if exclude, err = g.excludesOf(include, covered, true); err == nil {
+			of.Terragrunt = &v1alpha1.StackSetTerragrunt{Include: include, Exclude: exclude}
+		} else {
+			note(manifest.ToDo, "spec.generators", "directories in place of terragrunt, so that spec.dependsOn is not set: %v", err)
+		}
+	}
+	if of.Terragrunt == nil {
+		if exclude, err = g.excludesOf(include, covered, false); err != nil {
+			return of, err
+		}
+		of.Directories = &v1alpha1.StackSetDirectories{Include: include, Exclude: exclude}
+	}
+	if len(exclude) > 0 {
+		note(manifest.Became, "exclude", "directories that are no root modules, or have a Stack of their own: %s", strings.Join(exclude, ", "))
+	}
+	return of, nil
+}
+
+// isOfTerragrunt returns whether a shape runs Terragrunt.
+func isOfTerragrunt(shape string) bool {
+	var spec v1alpha1.StackSpec
+	return json.Unmarshal([]byte(shape), &spec) == nil && spec.Engine.Name == v1alpha1.EngineTerragrunt
 }
 
 // shapeOf is the spec of a Stack as the template has it: with ${directory} in place of its path.
@@ -111,7 +140,7 @@ func (g *generator) covered(shape string) (directories map[string]bool, name str
 	var same []v1alpha1.Stack
 	for _, s := range g.r.Stacks {
 		at := s.Spec.Source.Git.Path
-		f := g.folders[strings.TrimPrefix(strings.TrimPrefix(at, g.Folder), "/")]
+		f := g.at(at)
 		if at != "" && f != nil && f.listed && shapeOf(s) == shape && isPlain(at) {
 			same = append(same, s)
 		}
@@ -203,44 +232,71 @@ func patternOf(paths [][]string) string {
 	return path.Join(parts...)
 }
 
-// excludesOf are globs for the directories that patterns match, and that the StackSet has no Stack for.
-func (g *generator) excludesOf(include []string, covered map[string]bool) ([]string, error) {
-	var files []string
-	for at, f := range g.folders {
-		if f.listed {
-			files = append(files, path.Join(g.Folder, at, "main.tf"))
-		}
-	}
-	matched := func(exclude []string) (map[string]bool, error) {
-		found, err := items.Items(context.Background(), []items.Generator{{Directories: &items.Directories{Include: include, Exclude: exclude}}},
-			files, nil, len(files))
+// excludesOf are globs for the directories that patterns match, and that the StackSet has no Stack for. With units it is
+// for the generator of Terragrunt units.
+func (g *generator) excludesOf(include []string, covered map[string]bool, units bool) ([]string, error) {
+	matched := func(by items.Directories) (map[string]bool, error) {
+		files := g.markers()
+		found, err := items.Items(context.Background(), []items.Generator{{Directories: &by}}, files, g.Units, len(files))
 		all := map[string]bool{}
 		for _, item := range found {
 			all[item.Directory] = true
 		}
 		return all, err
 	}
-	all, err := matched(nil)
+	by := items.Directories{Include: include}
+	if units { // also those that Terragrunt skips, and those that cannot be read
+		by.Marker = "{terragrunt.hcl,terragrunt.stack.hcl}"
+	}
+	all, err := matched(by)
 	if err != nil {
 		return nil, err
 	}
-	var exclude []string
+	by.Marker, by.Units = "", units
 	for _, dir := range slices.Sorted(maps.Keys(all)) {
-		if covered[dir] {
+		if covered[dir] || units && g.isSkipped(dir) {
 			continue
 		}
-		if glob := excludeOf(dir, covered); !slices.Contains(exclude, glob) {
-			exclude = append(exclude, glob)
+		if glob := excludeOf(dir, covered); !slices.Contains(by.Exclude, glob) {
+			by.Exclude = append(by.Exclude, glob)
 		}
 	}
-	if len(include) > mostPatterns || len(exclude) > mostPatterns {
+	if len(include) > mostPatterns || len(by.Exclude) > mostPatterns {
 		return nil, fmt.Errorf("a StackSet would need %d patterns to include and %d to exclude directories, and %d are possible: "+
-			"generate single Stacks, or a StackSet for a subdirectory", len(include), len(exclude), mostPatterns)
+			"generate single Stacks, or a StackSet for a subdirectory", len(include), len(by.Exclude), mostPatterns)
 	}
-	if all, err = matched(exclude); err == nil && !maps.Equal(all, covered) {
+	if all, err = matched(by); err == nil && !maps.Equal(all, covered) {
 		err = fmt.Errorf("no patterns match exactly the root modules: generate single Stacks")
 	}
-	return exclude, err
+	return by.Exclude, err
+}
+
+// isSkipped returns whether the generator of Terragrunt units skips a directory by itself.
+func (g *generator) isSkipped(dir string) bool {
+	if f := g.at(dir); f == nil || !f.terragrunt {
+		return false // a terragrunt.stack.hcl
+	}
+	unit, err := g.Units.Unit(context.Background(), dir)
+	return err == nil && unit.Problem == "" && !unit.Runs
+}
+
+// at is the folder of a directory of the repository.
+func (g *generator) at(dir string) *folder {
+	return g.folders[strings.TrimPrefix(strings.TrimPrefix(dir, g.Folder), "/")]
+}
+
+// markers are paths of files that generators list directories by.
+func (g *generator) markers() (files []string) {
+	for at, f := range g.folders {
+		for name, has := range map[string]bool{
+			"main.tf": f.listed, "terragrunt.hcl": f.listed && f.terragrunt, "terragrunt.stack.hcl": f.unitStack,
+		} {
+			if has {
+				files = append(files, path.Join(g.Folder, at, name))
+			}
+		}
+	}
+	return files
 }
 
 // excludeOf is a glob for a directory: for all directories of modules where it is one of those, and there is no Stack for
