@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestOf(t *testing.T) {
+func TestClassOfErrors(t *testing.T) {
 	stacks := schema.GroupResource{Group: "cairn.dev", Resource: "stacks"}
 	webhook := errors.New(`failed calling webhook "policy.example.com": failed to call webhook: the server is down`)
 	for name, tt := range map[string]struct {

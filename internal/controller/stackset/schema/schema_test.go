@@ -38,9 +38,9 @@ spec:
   prune: Keep
 `
 
-// TestFaults checks the kinds of values that the API server rejects. The tests of the chart check the same schema with
+// TestFaultsOfTheSchema checks the kinds of values that the API server rejects. The tests of the chart check the same schema with
 // the API server.
-func TestFaults(t *testing.T) {
+func TestFaultsOfTheSchema(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of      string
 		changes []string
