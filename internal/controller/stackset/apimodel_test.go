@@ -23,7 +23,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// apiModel is the API server with the Stacks of a namespace and one StackSet. Server-side apply is the real one, with the
+// apiModel is the API server with one StackSet, and Stacks and StackGrants of some namespaces. Server-side apply is the real one, with the
 // types that it infers. It changes no stored object, so that caches share them.
 //
 // The simulations of Stacks and Runs (test/sim) and of pull requests have models of their own: theirs have no
@@ -31,15 +31,18 @@ import (
 // their controllers. What the three have in common are the preconditions of a deletion and of a write, some twenty lines.
 type apiModel struct {
 	*history
-	merge   *managedfields.FieldManager
+	merge *managedfields.FieldManager
+	// stacks are by keyOf, and grants by namespace.
 	stacks  map[string]*v1alpha1.Stack
+	grants  map[string]grant
 	set     *v1alpha1.StackSet
 	version int
 	writes  int
 	// log has each version of each object, for the watches.
 	log []change
-	// invalid are names of Stacks that an admission policy rejects.
-	invalid map[string]bool
+	// invalid are keys of Stacks that an admission policy rejects. In forbidden namespaces the operator may not write, and
+	// in denied ones the author of the set.
+	invalid, forbidden, denied map[string]bool
 }
 
 // change is an event of a watch: the object that was, and the one that is.
@@ -48,6 +51,8 @@ type change struct {
 	before, now *v1alpha1.Stack
 	set         *v1alpha1.StackSet
 	ofSet       bool
+	// grant of the namespace name.
+	grant *grant
 }
 
 type noDefaults struct{}
@@ -59,7 +64,8 @@ func newAPIModel(h *history) *apiModel {
 	must(v1alpha1.AddToScheme(scheme))
 	merge, err := managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), scheme, noDefaults{}, scheme, gvk, gvk.GroupVersion(), "", nil)
 	must(err)
-	return &apiModel{history: h, merge: merge, stacks: map[string]*v1alpha1.Stack{}, invalid: map[string]bool{}}
+	return &apiModel{history: h, merge: merge, stacks: map[string]*v1alpha1.Stack{}, grants: map[string]grant{},
+		invalid: map[string]bool{}, forbidden: map[string]bool{}, denied: map[string]bool{}}
 }
 
 func must(err error) {
@@ -124,6 +130,12 @@ func (a *apiModel) changeSet(do func(*v1alpha1.StackSet)) {
 	if do(next); !equality.Semantic.DeepEqual(next.Spec, a.set.Spec) {
 		next.Generation++
 	}
+	for _, namespace := range next.Spec.Namespaces {
+		if a.denied[namespace] { // an admission policy requires the same permissions there
+			a.tracef("the author may not write Stacks in %s", namespace)
+			return
+		}
+	}
 	a.putSet(next)
 }
 
@@ -136,7 +148,7 @@ func objectOf(s *v1alpha1.Stack) *unstructured.Unstructured {
 }
 
 // store stores what a write results in.
-func (a *apiModel) store(before *v1alpha1.Stack, merged runtime.Object) *v1alpha1.Stack {
+func (a *apiModel) store(key string, before *v1alpha1.Stack, merged runtime.Object) *v1alpha1.Stack {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(merged)
 	must(err)
 	next := &v1alpha1.Stack{}
@@ -144,8 +156,8 @@ func (a *apiModel) store(before *v1alpha1.Stack, merged runtime.Object) *v1alpha
 	next.TypeMeta = metav1.TypeMeta{}
 	if before == nil {
 		a.version++
-		next.Namespace, next.UID, next.Generation = namespace, types.UID(fmt.Sprintf("uid-%d", a.version)), 1
-		a.put(next.Name, next)
+		next.Namespace, next.UID, next.Generation = namespaceOf(key), types.UID(fmt.Sprintf("uid-%d", a.version)), 1
+		a.put(key, next)
 		return next
 	}
 	next.UID, next.ResourceVersion, next.Generation = before.UID, before.ResourceVersion, before.Generation
@@ -158,13 +170,13 @@ func (a *apiModel) store(before *v1alpha1.Stack, merged runtime.Object) *v1alpha
 	if !equality.Semantic.DeepEqual(before.Spec, next.Spec) {
 		next.Generation++
 	}
-	a.put(next.Name, next)
+	a.put(key, next)
 	return next
 }
 
 // apply is a server-side apply.
 func (a *apiModel) apply(body *unstructured.Unstructured, manager string, force bool) error {
-	name := body.GetName()
+	name := keyIn(body.GetNamespace(), body.GetName())
 	before := a.stacks[name]
 	switch {
 	case a.invalid[name]:
@@ -178,7 +190,7 @@ func (a *apiModel) apply(body *unstructured.Unstructured, manager string, force 
 	if err != nil {
 		return err
 	}
-	body.Object = objectOf(a.store(before, live)).Object
+	body.Object = objectOf(a.store(name, before, live)).Object
 	return nil
 }
 
@@ -186,14 +198,14 @@ func (a *apiModel) apply(body *unstructured.Unstructured, manager string, force 
 func (a *apiModel) edit(name string, do func(*v1alpha1.Stack)) {
 	before := a.stacks[name]
 	next := &v1alpha1.Stack{}
-	next.Name, next.Namespace = name, namespace
+	next.Namespace, next.Name = locate(name)
 	if before != nil {
 		next = before.DeepCopy()
 	}
 	do(next)
 	live, err := a.merge.Update(objectOf(cmp.Or(before, &v1alpha1.Stack{})), objectOf(next), "kubectl-edit")
 	must(err)
-	a.store(before, live)
+	a.store(name, before, live)
 }
 
 func (a *apiModel) remove(name string, uid *types.UID, version *string) error {
@@ -269,10 +281,11 @@ func (k *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 			}
 			set.DeepCopyInto(o)
 		case *v1alpha1.Stack:
-			if stacks[key.Name] == nil {
+			s := stacks[keyIn(key.Namespace, key.Name)]
+			if s == nil {
 				return notFound(key.Name)
 			}
-			stacks[key.Name].DeepCopyInto(o)
+			s.DeepCopyInto(o)
 		}
 		return nil
 	}
@@ -285,10 +298,16 @@ func (k *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
+	if grants, is := list.(*v1alpha1.StackGrantList); is {
+		return k.listGrants(grants, o.Namespace)
+	}
 	read := func(stacks map[string]*v1alpha1.Stack) error {
 		list := list.(*v1alpha1.StackList)
 		for _, name := range slices.Sorted(maps.Keys(stacks)) {
 			s := stacks[name]
+			if o.Namespace != "" && s.Namespace != o.Namespace {
+				continue
+			}
 			if o.FieldSelector != nil && !slices.Contains(IndexOwner(s), o.FieldSelector.Requirements()[0].Value) {
 				continue
 			}
@@ -300,9 +319,11 @@ func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	}
 	if k.live {
 		return k.request("list", false, func() error {
-			k.step.read, k.step.live = k.git.fetched, map[string]*v1alpha1.Stack{}
+			if k.step.read = k.git.fetched; k.step.live == nil {
+				k.step.live = map[string]*v1alpha1.Stack{}
+			}
 			for name, s := range k.api.stacks {
-				if o.LabelSelector.Matches(labels.Set(s.Labels)) {
+				if s.Namespace == o.Namespace && o.LabelSelector.Matches(labels.Set(s.Labels)) {
 					k.step.live[name] = s
 				}
 			}
@@ -320,12 +341,13 @@ func (k *kube) Apply(_ context.Context, o runtime.ApplyConfiguration, opts ...cl
 	must(err)
 	body := &unstructured.Unstructured{}
 	must(body.UnmarshalJSON(data))
-	err = k.request("apply "+body.GetName(), true, func() error {
-		before, rendered := k.api.stacks[body.GetName()], body.GetAnnotations()[v1alpha1.RenderedAnnotation]
+	key := keyIn(body.GetNamespace(), body.GetName())
+	err = k.write("apply", key, func() error {
+		before, rendered := k.api.stacks[key], body.GetAnnotations()[v1alpha1.RenderedAnnotation]
 		suspends := body.GetAnnotations()[v1alpha1.ItemGoneAnnotation] != ""
 		err := k.api.apply(body, all.FieldManager, all.Force != nil && *all.Force)
 		if err == nil {
-			k.checkApply(before, k.api.stacks[body.GetName()], all.FieldManager, rendered, suspends)
+			k.checkApply(before, k.api.stacks[key], all.FieldManager, rendered, suspends)
 		}
 		return err
 	})
@@ -348,15 +370,16 @@ func (k *kube) Patch(_ context.Context, o client.Object, p client.Patch, _ ...cl
 		Metadata struct{ ResourceVersion string }
 	}
 	must(json.Unmarshal(data, &part))
-	return k.request("patch "+o.GetName(), true, func() error {
-		before := k.api.stacks[o.GetName()]
+	key := keyIn(o.GetNamespace(), o.GetName())
+	return k.write("patch", key, func() error {
+		before := k.api.stacks[key]
 		if before == nil || before.ResourceVersion != part.Metadata.ResourceVersion {
 			return conflictOf(o.GetName())
 		}
 		next := before.DeepCopy()
 		delete(next.Annotations, v1alpha1.ItemGoneAnnotation)
 		k.checkWrite(before)
-		k.api.put(next.Name, next)
+		k.api.put(key, next)
 		return nil
 	})
 }
@@ -365,9 +388,10 @@ func (k *kube) Delete(_ context.Context, o client.Object, opts ...client.DeleteO
 	var all client.DeleteOptions
 	all.ApplyOptions(opts)
 	p := cmp.Or(all.Preconditions, &metav1.Preconditions{})
-	return k.request("delete "+o.GetName(), true, func() error {
-		before := k.api.stacks[o.GetName()]
-		err := k.api.remove(o.GetName(), p.UID, p.ResourceVersion)
+	key := keyIn(o.GetNamespace(), o.GetName())
+	return k.write("delete", key, func() error {
+		before := k.api.stacks[key]
+		err := k.api.remove(key, p.UID, p.ResourceVersion)
 		if err == nil && before.DeletionTimestamp == nil {
 			k.checkDelete(before)
 		}

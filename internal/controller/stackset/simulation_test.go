@@ -1,6 +1,7 @@
 package stackset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,7 +44,8 @@ const namespace, setName = "web", "platform"
 // server, git and the controller of Stacks are models. Each write is checked when it arrives. After some steps nothing
 // fails any longer: then the set must have the reason that its spec, commit and Stacks result in, with exactly these
 // Stacks, and further reconciles must write nothing. The set has directories, a list, both, or a matrix of both, and
-// users change which. In one of four histories there are two processes, as if one had not
+// users change which. In two of three histories it has Stacks in other namespaces, whose users grant that and withdraw it,
+// and the author and the operator lose permissions there. In one of four histories there are two processes, as if one had not
 // detected yet that it is no longer the leader; the limits of a rollout do not hold then.
 func TestStackSetHistories(t *testing.T) {
 	ended := map[string]int{}
@@ -61,7 +63,8 @@ func TestStackSetHistories(t *testing.T) {
 	}
 	t.Logf("ended: %v; writes: %v", ended, writes)
 	if *histories >= 500 {
-		for _, what := range []string{"create", "change", "suspend", "release", "delete", "of a move", "that keeps an ignored field"} {
+		for _, what := range []string{"create", "change", "suspend", "release", "delete", "of a move", "that keeps an ignored field",
+			"create elsewhere", "change elsewhere", "suspend elsewhere", "delete elsewhere"} {
 			if writes[what] == 0 {
 				t.Errorf("no history had the write %s", what)
 			}
@@ -94,6 +97,9 @@ type history struct {
 	count     map[string]int
 	// usual are the generators that the set has at first.
 	usual int
+	// wide: the set has Stacks in other namespaces, in those that place has.
+	wide  bool
+	place place
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -107,9 +113,13 @@ func newHistory(t *testing.T, seed uint64) *history {
 		joined: map[types.UID]bool{}, count: map[string]int{},
 	}
 	h.git, h.api = newGitModel(h), newAPIModel(h)
+	for _, namespace := range others {
+		h.api.setGrant(namespace, granted)
+	}
 	if seed%2 == 0 {
 		h.usual = h.rand.IntN(4)
 	}
+	h.wide, h.place = seed%3 != 1, places[0]
 	h.api.newSet()
 	processes := 1
 	if seed%4 == 0 {
@@ -238,6 +248,7 @@ type process struct {
 	// instance counts its starts: what an earlier one does is without effect.
 	instance int
 	stacks   map[string]*v1alpha1.Stack
+	grants   map[string]grant
 	set      *v1alpha1.StackSet
 	// seen is how much of the log the cache has.
 	seen int
@@ -246,6 +257,8 @@ type process struct {
 	// step is what the current reconcile has read and done, and confirmations the values of the annotation since it began.
 	step          step
 	confirmations []string
+	// granted are the grants that a namespace had since the reconcile began, or since it read them from the API server.
+	granted map[string][]grant
 }
 
 type step struct {
@@ -261,6 +274,8 @@ type step struct {
 	again string
 	// there are the Stacks of the set when the reconcile began.
 	there map[types.UID]string
+	// cached and grants are those that were read from the cache, and from the API server.
+	cached, grants map[string]grant
 }
 
 // decided are the Stacks by which a suspension or a deletion was decided.
@@ -268,7 +283,7 @@ func (s step) decided() map[string]*v1alpha1.Stack {
 	all := map[string]*v1alpha1.Stack{}
 	maps.Copy(all, s.live)
 	for name, stack := range s.listed {
-		if all[name] == nil && (s.live == nil || stack.Labels[v1alpha1.StackSetLabel] != setName) {
+		if all[name] == nil && (s.live == nil || !isOwn(stack)) {
 			all[name] = stack
 		}
 	}
@@ -295,7 +310,8 @@ func (p *process) enqueue(at time.Time) {
 
 // relist is a watch that broke: the events until now are lost, and their sum is received.
 func (p *process) relist() {
-	p.stacks, p.set, p.seen = maps.Clone(p.api.stacks), p.api.set, len(p.api.log)
+	p.stacks, p.grants = maps.Clone(p.api.stacks), maps.Clone(p.api.grants)
+	p.set, p.seen = p.api.set, len(p.api.log)
 	p.enqueue(p.now.Add(soon))
 }
 
@@ -314,8 +330,14 @@ func (p *process) receive() bool {
 		}
 		return true
 	}
+	if e.grant != nil {
+		if p.grants[e.name] = *e.grant; p.set != nil && slices.Contains(p.set.Spec.Namespaces, e.name) {
+			p.enqueue(p.now)
+		}
+		return true
+	}
 	for _, s := range []*v1alpha1.Stack{e.before, e.now} {
-		if s != nil && s.Labels[v1alpha1.StackSetLabel] == setName {
+		if s != nil && isOwn(s) {
 			p.enqueue(p.now.Add(soon))
 		}
 	}
@@ -334,10 +356,14 @@ func (p *process) work() bool {
 	p.due, p.busy = nil, true
 	p.confirmations = []string{p.api.confirmation()}
 	p.step = step{set: p.set, tree: "none", there: map[types.UID]string{}}
-	for _, s := range p.api.stacks {
-		if s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil {
-			p.step.there[s.UID] = s.Name
+	for key, s := range p.api.stacks {
+		if isOwn(s) && s.DeletionTimestamp == nil {
+			p.step.there[s.UID] = key
 		}
+	}
+	p.granted = map[string][]grant{}
+	for namespace, g := range p.api.grants {
+		p.granted[namespace] = []grant{g}
 	}
 	of := p.instance
 	p.tracef("process %d reconciles", slices.Index(p.processes, p))
@@ -359,7 +385,12 @@ func (p *process) work() bool {
 
 // wanted is what a set generates from a tree, by the name of the Stack that has it, and why that is not known.
 func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*v1alpha1.Stack) (map[string]decision.Rendered, string) {
-	key := string(mustJSON(set.Spec.Generators)) + string(mustJSON(set.Spec.Template))
+	for _, m := range set.Spec.Moved {
+		if from, to := namespaceOf(m.From), namespaceOf(m.To); from != to {
+			return nil, v1alpha1.ReasonGeneratorsInvalid
+		}
+	}
+	key := string(mustJSON(set.Spec.Generators)) + string(mustJSON(set.Spec.Template)) + fmt.Sprint(set.Spec.Namespaces)
 	r := renderers[key]
 	if r == nil {
 		found, problem := render.New(set)
@@ -378,17 +409,22 @@ func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*
 		moved[m.To] = m.From
 	}
 	names := map[string]decision.Rendered{}
+	exists := func(key string) bool {
+		s := there[key]
+		return s != nil && (s.Namespace == namespace || isOwn(s))
+	}
 	for _, one := range all {
-		if from := moved[one.Name]; there[from] != nil {
-			if there[one.Name] != nil {
+		key := keyIn(one.Namespace, one.Name)
+		if from := moved[key]; exists(from) {
+			if exists(key) {
 				return nil, v1alpha1.ReasonNamesCollide
 			}
-			one.Name = from
+			key = from
 		}
-		if _, taken := names[one.Name]; taken {
+		if _, taken := names[key]; taken {
 			return nil, v1alpha1.ReasonNamesCollide
 		}
-		names[one.Name] = one
+		names[key] = one
 	}
 	return names, ""
 }
@@ -406,7 +442,7 @@ func (p *process) checkWrite(before *v1alpha1.Stack) {
 		p.violates("Stack %s is written without a set", before.Name)
 	case p.step.set.Spec.Mode == v1alpha1.StackSetPreview:
 		p.violates("Stack %s is written in mode Preview", before.Name)
-	case before.Labels[v1alpha1.StackSetLabel] != setName:
+	case !isOwn(before):
 		p.violates("Stack %s is written, which is not of the set", before.Name)
 	case p.step.again != "" && p.step.again != p.step.tree:
 		p.violates("Stack %s is written although the commit changed", before.Name)
@@ -415,6 +451,7 @@ func (p *process) checkWrite(before *v1alpha1.Stack) {
 		if _, problem := p.wanted(p.step.set, p.step.tree, p.step.listed); problem != "" {
 			p.violates("Stack %s is written in spite of %s", before.Name, problem)
 		}
+		p.checkNamespace(before)
 	}
 }
 
@@ -436,16 +473,16 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 	default:
 		p.checkWrite(before)
 	}
-	p.history.count[what]++
+	p.history.record(what, now)
 	if what != "change" || p.problem != "" {
 		return
 	}
 	want, _ := p.wanted(set, p.step.tree, p.step.listed)
-	p.checkFields(before, now, want[now.Name])
+	p.checkFields(before, now, want[keyOf(now)])
 	if now.Generation == before.Generation && isReady(now) {
 		p.applied(now)
 	}
-	decided := p.step.listed[now.Name] // one that was new then has no limits
+	decided := p.step.listed[keyOf(now)] // one that was new then has no limits
 	if now.Generation == before.Generation || decided == nil || decided.Status.AppliedInputsDigest == "" || len(p.processes) > 1 {
 		return
 	}
@@ -457,11 +494,14 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 	}
 	n := int32(0)
 	for name, one := range want {
-		if s := p.api.stacks[name]; s != nil && s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil && !s.Spec.Suspend && p.changing[s.UID] == one.Digest {
+		if !mayWrite(set, p.step.cached, name) {
+			continue
+		}
+		if s := p.api.stacks[name]; s != nil && isOwn(s) && s.DeletionTimestamp == nil && !s.Spec.Suspend && p.changing[s.UID] == one.Digest {
 			n++
 		}
 		s := p.step.listed[name]
-		if s == nil || s.Labels[v1alpha1.StackSetLabel] != setName || s.Status.AppliedInputsDigest == "" || s.DeletionTimestamp != nil || s.Spec.Suspend || p.joined[s.UID] {
+		if s == nil || !isOwn(s) || s.Status.AppliedInputsDigest == "" || s.DeletionTimestamp != nil || s.Spec.Suspend || p.joined[s.UID] {
 			continue
 		}
 		if group(order, one.Labels) < group(order, now.Labels) && !p.has[s.UID][one.Digest] {
@@ -487,7 +527,7 @@ func (p *process) checkFields(before, now *v1alpha1.Stack, one decision.Rendered
 	if declared.Spec.DeletionPolicy == "" && now.Spec.DeletionPolicy != before.Spec.DeletionPolicy {
 		p.violates("the deletionPolicy of Stack %s is changed, and the template has none", now.Name)
 	}
-	if declared.Name != now.Name {
+	if keyIn(declared.Namespace, declared.Name) != keyOf(now) {
 		p.history.count["of a move"]++
 	}
 }
@@ -542,48 +582,44 @@ func limitOf(set *v1alpha1.StackSet, present int) int {
 func (p *process) checkSuspension(s *v1alpha1.Stack) {
 	set, stacks := p.step.set, p.step.decided()
 	want, _ := p.wanted(set, p.step.tree, stacks)
-	if _, ok := want[s.Name]; ok {
+	if _, ok := want[keyOf(s)]; ok {
 		p.violates("Stack %s is suspended, and its directory exists", s.Name)
 	}
 	if s.DeletionTimestamp != nil {
 		p.violates("Stack %s is suspended while it is deleted", s.Name)
 	}
-	listing := fmt.Sprint(p.step.tree, set.UID, set.Generation)
+	listing := fmt.Sprint(p.step.tree, set.UID, set.Generation, p.step.grants)
 	if p.suspended[listing] == nil {
 		p.suspended[listing] = map[types.UID]bool{}
 	}
 	if !p.joined[s.UID] {
 		p.suspended[listing][s.UID] = true
 	}
-	present := 0
-	for _, s := range stacks {
-		if s.Labels[v1alpha1.StackSetLabel] == setName {
-			present++
-		}
-	}
+	own, _, _ := withhold(set, want, stacks, p.step.grants)
+	present := len(own)
 	if n, most := len(p.suspended[listing]), limitOf(set, present); n > most {
 		p.violates("%d Stacks are suspended for a listing, and spec.maxDeletions allows %d of %d", n, most, present)
 	}
 }
 
-func identityOf(s *v1alpha1.Stack) string { return s.Name + " " + string(s.UID) }
+func identityOf(s *v1alpha1.Stack) string { return keyOf(s) + " " + string(s.UID) }
 
 // checkDelete checks that a user confirmed the deletion of exactly the Stacks that are gone.
 func (p *process) checkDelete(s *v1alpha1.Stack) {
-	p.count["delete"]++
+	p.record("delete", s)
 	p.checkWrite(s)
 	if p.problem != "" {
 		return
 	}
 	want, problem := p.wanted(p.step.set, p.step.tree, p.step.decided())
-	if _, ok := want[s.Name]; ok || problem != "" {
+	if _, ok := want[keyOf(s)]; ok || problem != "" {
 		p.violates("Stack %s is deleted, and its directory exists %s", s.Name, problem)
 	}
 	if p.step.read == "" {
 		p.violates("Stack %s is deleted, and was not read from the API server", s.Name)
 		return
 	}
-	if now, _ := p.wanted(p.step.set, p.step.read, p.step.decided()); now[s.Name].Digest != "" {
+	if now, _ := p.wanted(p.step.set, p.step.read, p.step.decided()); now[keyOf(s)].Digest != "" {
 		p.violates("Stack %s is deleted, and its directory was back before the Stacks were read", s.Name)
 	}
 	if p.step.set.Spec.Prune != v1alpha1.PruneDelete {
@@ -600,8 +636,8 @@ func (p *process) checkDelete(s *v1alpha1.Stack) {
 		for uid, name := range p.step.there {
 			now := p.api.stacks[name]
 			_, wanted := want[name]
-			if now != nil && now.UID == uid && now.DeletionTimestamp == nil && now.Labels[v1alpha1.StackSetLabel] == setName && !wanted &&
-				!slices.Contains(confirmed, identityOf(now)) {
+			if now != nil && now.UID == uid && now.DeletionTimestamp == nil && isOwn(now) && !wanted &&
+				isCounted(p.step.set, now, p.step.grants) && !slices.Contains(confirmed, identityOf(now)) {
 				p.violates("Stack %s is deleted, and %s was not on the list that a user confirmed", s.Name, name)
 			}
 		}
@@ -620,8 +656,9 @@ func (p *process) checkReport(next *v1alpha1.StackSet) {
 		return
 	}
 	var all []string
-	for _, s := range p.step.listed {
-		if _, ok := want[s.Name]; !ok && s.Labels[v1alpha1.StackSetLabel] == setName && s.DeletionTimestamp == nil {
+	for key, s := range p.step.listed {
+		_, ok := want[key]
+		if !ok && isOwn(s) && s.DeletionTimestamp == nil && isCounted(p.step.set, s, p.step.cached) {
 			all = append(all, identityOf(s))
 		}
 	}
@@ -743,7 +780,7 @@ func (h *history) push() {
 		all = slices.Delete(all, i, i+1)
 	case n < 9: // a rename
 		i := pick()
-		from, to := strings.ReplaceAll(all[i], "/", "-"), strings.ReplaceAll(d, "/", "-")
+		from, to := h.place.keyOf(all[i]), h.place.keyOf(d)
 		all[i] = d
 		if h.rand.IntN(2) == 0 && from != to {
 			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.Moved = []v1alpha1.StackSetMove{{From: from, To: to}} })
@@ -767,6 +804,10 @@ func (h *history) user() {
 	if h.api.set == nil && h.rand.IntN(4) == 0 {
 		h.tracef("the set is created again")
 		h.api.newSet()
+		return
+	}
+	if h.wide && h.rand.IntN(5) == 0 {
+		h.elsewhere()
 		return
 	}
 	switch n := h.rand.IntN(40); {
@@ -869,12 +910,20 @@ func (a *apiModel) newSet() {
 	if a.rand.IntN(3) == 0 {
 		set.Spec.MaxDeletions = new(intstr.FromString("100%"))
 	}
+	if a.wide {
+		a.place, set.Spec.Namespaces = places[a.rand.IntN(len(places))], slices.Clone(others)
+		set.Spec.Template.Metadata.Namespace = a.place.expression
+	}
 	a.putSet(set)
 }
 
 func (h *history) changeSpec() {
 	h.api.changeSet(func(set *v1alpha1.StackSet) {
 		s := &set.Spec
+		if h.wide && h.rand.IntN(5) == 0 {
+			h.changeNamespaces(s)
+			return
+		}
 		switch n := h.rand.IntN(25); {
 		case n < 6:
 			s.Template = templateOf(plainOf(s), fmt.Sprintf("w%d", h.rand.IntN(4)))
@@ -884,6 +933,8 @@ func (h *history) changeSpec() {
 			s.Template = templateOf(plainOf(s), "${directory")
 		case n == 8:
 			s.Template = templateOf("${params.env}", "w0")
+		case n == 9 && h.wide && h.rand.IntN(2) == 0: // one name in two namespaces, or twice in one
+			s.Template = templateOf(strings.Replace(plainOf(s), "${params.env}-", "", 1), "w0")
 		case n == 9:
 			s.Template = templateOf(plainOf(s)+"-x", "w0")
 		case n < 12:
@@ -911,6 +962,7 @@ func (h *history) changeSpec() {
 				s.Moved = []v1alpha1.StackSetMove{{From: from, To: to}, {From: h.anyName(), To: from}}
 			}
 		}
+		s.Template.Metadata.Namespace = h.place.expression
 		h.tracef("spec: %s %s %s %s, prune %s, maxDeletions %v, %+v, moved %v, ignore %v", s.Mode, mustJSON(s.Generators), s.Template.Metadata.Name,
 			s.Template.Spec.Raw, s.Prune, s.MaxDeletions, s.Rollout, s.Moved, s.Ignore)
 	})
@@ -928,7 +980,7 @@ func (h *history) changeGenerators(s *v1alpha1.StackSetSpec) {
 		return
 	}
 	for _, d := range directories() {
-		from, to := strings.ReplaceAll(d, "/", "-"), strings.ReplaceAll(d, "/", "-")+"-s"
+		from, to := h.place.keyOf(d), h.place.keyOf(d)+"-s"
 		if before != plain {
 			from, to = to, from
 		}
@@ -936,14 +988,14 @@ func (h *history) changeGenerators(s *v1alpha1.StackSetSpec) {
 	}
 }
 
-// anyName is the name of a Stack that exists or can.
+// anyName is the key of a Stack that exists or can.
 func (h *history) anyName() string {
 	all := slices.Sorted(maps.Keys(h.api.stacks))
 	if len(all) > 0 && h.rand.IntN(2) == 0 {
 		return all[h.rand.IntN(len(all))]
 	}
 	d := directories()
-	return strings.ReplaceAll(d[h.rand.IntN(len(d))], "/", "-")
+	return h.place.keyOf(d[h.rand.IntN(len(d))])
 }
 
 // confirm is a confirmation of the current digest, of another, or of none.
@@ -971,6 +1023,9 @@ func (h *history) changeStack() {
 	label := func(value string) func(*v1alpha1.Stack) {
 		return func(s *v1alpha1.Stack) {
 			s.Labels = map[string]string{v1alpha1.StackSetLabel: value, envLabel: s.Labels[envLabel]}
+			if s.Namespace != namespace {
+				s.Labels[v1alpha1.StackSetNamespaceLabel] = namespace
+			}
 		}
 	}
 	what := h.rand.IntN(15)
@@ -999,7 +1054,7 @@ func (h *history) changeStack() {
 		h.api.edit(name, label([]string{"", "other"}[h.rand.IntN(2)]))
 	case 4, 5:
 		h.api.edit(name, label(setName))
-		if there.Labels[v1alpha1.StackSetLabel] != setName {
+		if !isOwn(there) {
 			h.joined[there.UID] = true
 		}
 	case 6, 7:
@@ -1102,7 +1157,7 @@ func isReady(s *v1alpha1.Stack) bool {
 // end has users correct everything that they can, in most histories.
 func (h *history) end() {
 	h.git.trouble, h.git.treeTrouble = nil, nil
-	h.api.invalid = map[string]bool{}
+	h.api.invalid, h.api.forbidden, h.api.denied = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	if h.api.set == nil {
 		h.api.newSet()
 	}
@@ -1110,9 +1165,15 @@ func (h *history) end() {
 		h.api.changeSet(func(s *v1alpha1.StackSet) {
 			s.Spec.Mode, s.Spec.MaxDeletions, s.Spec.Moved = v1alpha1.StackSetCreate, new(intstr.FromString("100%")), nil
 			s.Spec.Template = templateOf(plainOf(&s.Spec), "w9")
+			if s.Spec.Template.Metadata.Namespace = h.place.expression; h.wide {
+				s.Spec.Namespaces = slices.Clone(others)
+			}
 		})
+		for _, namespace := range others {
+			h.api.setGrant(namespace, granted)
+		}
 		for _, name := range slices.Sorted(maps.Keys(h.api.stacks)) {
-			if h.api.stacks[name].Labels[v1alpha1.StackSetLabel] != setName {
+			if !isOwn(h.api.stacks[name]) {
 				must(h.api.remove(name, nil, nil))
 			}
 		}
@@ -1131,24 +1192,29 @@ func (h *history) check() {
 	}
 	h.ended = c.Reason
 	want, reason := h.wanted(set, h.git.fetched, h.api.stacks)
+	own, want, not := withhold(set, want, h.api.stacks, h.api.grants)
 	var gone, fresh, present int
-	for name, s := range h.api.stacks {
-		own := s.Labels[v1alpha1.StackSetLabel] == setName
-		_, wanted := want[name]
+	for key, s := range h.api.stacks {
+		_, wanted := want[key]
 		switch {
-		case wanted && !own && reason == "":
+		case own[key] == nil && wanted && reason == "":
 			reason = v1alpha1.ReasonStackNotOwned
-		case own && !wanted && s.Annotations[v1alpha1.ItemGoneAnnotation] == "":
+		case own[key] == nil:
+			continue
+		case !wanted && s.Annotations[v1alpha1.ItemGoneAnnotation] == "":
 			fresh++
-		case own && !wanted:
+		case !wanted:
 			gone++
+			continue
 		}
-		if own && (wanted || s.Annotations[v1alpha1.ItemGoneAnnotation] == "") {
+		if own[key] != nil {
 			present++
 		}
 	}
 	switch {
 	case reason != "":
+	case len(want) == 0 && not.generated:
+		reason = not.reason
 	case len(want) == 0:
 		reason = v1alpha1.ReasonNothingGenerated
 	case set.Spec.Mode == v1alpha1.StackSetPreview:
@@ -1156,11 +1222,11 @@ func (h *history) check() {
 	case fresh > limitOf(set, present):
 		reason = v1alpha1.ReasonTooManyGone
 	default:
-		reason = v1alpha1.ReasonComplete
+		reason = cmp.Or(not.reason, v1alpha1.ReasonComplete)
 		if gone > 0 && set.Spec.Prune == v1alpha1.PruneDelete {
 			reason = v1alpha1.ReasonAwaitingDeletionConfirmation
 		}
-		h.checkComplete(want)
+		h.checkComplete(want, own)
 	}
 	if c.Reason != reason {
 		h.violates("the set is %s (%s), and should be %s", c.Reason, c.Message, reason)
@@ -1168,7 +1234,7 @@ func (h *history) check() {
 }
 
 // checkComplete checks that exactly what is wanted exists, with the template applied, and that the rest is suspended.
-func (h *history) checkComplete(want map[string]decision.Rendered) {
+func (h *history) checkComplete(want map[string]decision.Rendered, own map[string]*v1alpha1.Stack) {
 	for name, one := range want {
 		s := h.api.stacks[name]
 		switch {
@@ -1183,9 +1249,9 @@ func (h *history) checkComplete(want map[string]decision.Rendered) {
 			h.checkRestored(s, declaredBy(one))
 		}
 	}
-	for name, s := range h.api.stacks {
+	for name, s := range own {
 		_, ok := want[name] // users can resume a Stack that is gone
-		if !ok && s.Labels[v1alpha1.StackSetLabel] == setName && s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
+		if !ok && s.Annotations[v1alpha1.ItemGoneAnnotation] == "" {
 			h.violates("Stack %s is gone, and not suspended", name)
 		}
 	}
