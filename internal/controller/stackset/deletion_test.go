@@ -147,18 +147,41 @@ func (h *history) matrix() {
 	h.settle()
 }
 
-// TestStackSetDeletesNothingBySurprise checks the cases that deleted what other generators had created.
+// The deletions of Argo CD's ApplicationSets have a test each, by the number of the issue.
+
+// TestArgoCD18212 checks a git server that does not answer.
+func TestArgoCD18212(t *testing.T) {
+	keepsStacks(t, false, func(h *history) { h.git.trouble = errGit }, v1alpha1.ReasonComplete)
+}
+
+// TestArgoCD14318 checks a git server that answers without content, so that nothing is listed.
+func TestArgoCD14318(t *testing.T) {
+	keepsStacks(t, false, func(h *history) { h.git.push(nil) }, v1alpha1.ReasonNothingGenerated)
+}
+
+// TestArgoCD18480 checks a list that fails.
+func TestArgoCD18480(t *testing.T) {
+	keepsStacks(t, false, func(h *history) {
+		h.git.push([]string{"dev/a", "dev/b", "dev/c"})
+		h.git.treeTrouble = errGit
+	}, v1alpha1.ReasonComplete)
+}
+
+// TestArgoCD22127 checks a matrix while what lists its directories restarts.
+func TestArgoCD22127(t *testing.T) {
+	keepsStacks(t, true, func(h *history) {
+		h.git.push([]string{"dev/a", "dev/b", "dev/c", "README"})
+		h.git.treeTrouble = errGit
+		h.processes[0].start()
+	}, v1alpha1.ReasonComplete)
+}
+
+// TestStackSetDeletesNothingBySurprise checks similar cases.
 func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail   func(*history)
 		reason string
 	}{
-		"argo-cd 18212: git does not answer":                                {func(h *history) { h.git.trouble = errGit }, v1alpha1.ReasonComplete},
-		"argo-cd 14318: git answers without content, and nothing is listed": {func(h *history) { h.git.push(nil) }, v1alpha1.ReasonNothingGenerated},
-		"argo-cd 18480: the list fails": {func(h *history) {
-			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
-			h.git.treeTrouble = errGit
-		}, v1alpha1.ReasonComplete},
 		"a process without a mirror starts": {func(h *history) {
 			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
 			h.git.trouble = repository.ErrNotFetched
@@ -168,11 +191,6 @@ func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 			h.api.changeSet(func(s *v1alpha1.StackSet) { s.Spec.MaxDeletions = nil })
 			h.git.push([]string{"dev/a"})
 		}, v1alpha1.ReasonTooManyGone},
-		"argo-cd 22127: what lists the directories of a matrix restarts": {func(h *history) {
-			h.git.push([]string{"dev/a", "dev/b", "dev/c", "README"})
-			h.git.treeTrouble = errGit
-			h.processes[0].start()
-		}, v1alpha1.ReasonComplete},
 		"a matrix with half of its list": {func(h *history) {
 			h.api.changeSet(func(s *v1alpha1.StackSet) {
 				s.Spec.MaxDeletions = nil
@@ -181,36 +199,41 @@ func TestStackSetDeletesNothingBySurprise(t *testing.T) {
 		}, v1alpha1.ReasonTooManyGone},
 		"a matrix without directories": {func(h *history) { h.git.push(nil) }, v1alpha1.ReasonNothingGenerated},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h, p := newQuiet(t)
-			if strings.Contains(name, "matrix") {
-				h.matrix()
-			}
-			uids := map[string]types.UID{}
-			for name, s := range h.api.stacks {
-				uids[name] = s.UID
-			}
-			tt.fail(h)
-			writes := h.api.writes
-			for range 3 {
-				h.git.fetch()
-				h.settle()
-				h.now = h.now.Add(later)
-				p.enqueue(h.now)
-			}
-			for name, uid := range uids {
-				if s := h.api.stacks[name]; s == nil || s.UID != uid || s.Spec.Suspend || s.DeletionTimestamp != nil {
-					t.Errorf("Stack %s is %+v", name, s)
-				}
-			}
-			c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady)
-			if c == nil || c.Reason != tt.reason {
-				t.Errorf("condition %+v, want %s", c, tt.reason)
-			}
-			if n := h.api.writes - writes; n > 1 { // the status
-				t.Errorf("%d writes", n)
-			}
-		})
+		t.Run(name, func(t *testing.T) { keepsStacks(t, strings.Contains(name, "matrix"), tt.fail, tt.reason) })
+	}
+}
+
+// keepsStacks checks that a set of directories or of a matrix suspends and deletes nothing, and writes no more than its
+// status, which gets a reason.
+func keepsStacks(t *testing.T, matrix bool, fail func(*history), reason string) {
+	t.Helper()
+	h, p := newQuiet(t)
+	if matrix {
+		h.matrix()
+	}
+	uids := map[string]types.UID{}
+	for name, s := range h.api.stacks {
+		uids[name] = s.UID
+	}
+	fail(h)
+	writes := h.api.writes
+	for range 3 {
+		h.git.fetch()
+		h.settle()
+		h.now = h.now.Add(later)
+		p.enqueue(h.now)
+	}
+	for name, uid := range uids {
+		if s := h.api.stacks[name]; s == nil || s.UID != uid || s.Spec.Suspend || s.DeletionTimestamp != nil {
+			t.Errorf("Stack %s is %+v", name, s)
+		}
+	}
+	c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Reason != reason {
+		t.Errorf("condition %+v, want %s", c, reason)
+	}
+	if n := h.api.writes - writes; n > 1 { // the status
+		t.Errorf("%d writes", n)
 	}
 }
 

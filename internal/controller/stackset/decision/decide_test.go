@@ -130,16 +130,39 @@ func twenty() (names []string) {
 	return names
 }
 
+func rollout(most, failures int32, order ...string) func(*Snapshot) {
+	return spec(func(s *v1alpha1.StackSetSpec) {
+		s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: &most, PauseAfterFailures: &failures}
+		for _, env := range order {
+			s.Rollout.Order = append(s.Rollout.Order, metav1.LabelSelector{MatchLabels: map[string]string{"env": env}})
+		}
+	})
+}
+
+// The rollouts of Argo CD's ApplicationSets that went on too early have a test each, by the number of the issue.
+
+// TestArgoCD29410 checks that a group does not start while a Stack of the one before is Ready for an earlier spec.
+func TestArgoCD29410(t *testing.T) { waitsForGroup(t, readyForBefore) }
+
+// TestArgoCD29347 checks that it does not start before the inputs of the new spec are read.
+func TestArgoCD29347(t *testing.T) { waitsForGroup(t, isNotRead) }
+
+func waitsForGroup(t *testing.T, isNot func(*v1alpha1.Stack)) {
+	t.Helper()
+	for name, tt := range map[string]struct {
+		is     func(*v1alpha1.Stack)
+		writes int
+	}{"not applied": {isNot, 0}, "applied": {isApplied, 1}} {
+		w := newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", tt.is),
+			renders("z", "env", "prod"), exists("z", isApplied, isOutdated))
+		if d := Decide(w); len(d.Writes) != tt.writes || d.Reason != v1alpha1.ReasonRollingOut {
+			t.Errorf("%s: %+v, %s", name, d.Writes, d.Message)
+		}
+	}
+}
+
 func TestDecide(t *testing.T) {
 	three := []string{"a", "b", "c"}
-	rollout := func(most, failures int32, order ...string) func(*Snapshot) {
-		return spec(func(s *v1alpha1.StackSetSpec) {
-			s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: &most, PauseAfterFailures: &failures}
-			for _, env := range order {
-				s.Rollout.Order = append(s.Rollout.Order, metav1.LabelSelector{MatchLabels: map[string]string{"env": env}})
-			}
-		})
-	}
 	most := func(text string) func(*Snapshot) {
 		return spec(func(s *v1alpha1.StackSetSpec) { v := intstr.Parse(text); s.MaxDeletions = &v })
 	}
@@ -166,14 +189,14 @@ func TestDecide(t *testing.T) {
 			w.Stacks[3].UID = "another"
 		}), "", "False AwaitingDeletionConfirmation", ""},
 
-		"a failed fetch writes nothing (argo-cd 18212)": {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied), func(w *Snapshot) {
+		"a failed fetch writes nothing": {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied), func(w *Snapshot) {
 			w.Problem = &Problem{Reason: "FetchFailed", Message: "the remote is away"}
 		}), "", "False FetchFailed", "no Stack is created, changed, suspended or deleted"},
-		"a list that fails writes nothing (argo-cd 18480, 22127)": {newSnapshot(nil, exists("a", isApplied), func(w *Snapshot) {
+		"a list that fails writes nothing": {newSnapshot(nil, exists("a", isApplied), func(w *Snapshot) {
 			w.Problem = &Problem{Reason: "RepositoryNotReady", Message: "the list fails", Transient: true}
 			renders("b")(w)
 		}), "", "False RepositoryNotReady", "no Stack is created, changed, suspended or deleted"},
-		"an empty result writes nothing (argo-cd 14318)":           {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied)), "", "False NothingGenerated", "2 Stacks of the set exist"},
+		"an empty result writes nothing":                           {newSnapshot(nil, exists("a", isApplied), exists("b", isApplied)), "", "False NothingGenerated", "2 Stacks of the set exist"},
 		"an empty result of a new set":                             {newSnapshot(nil), "", "False NothingGenerated", "check include"},
 		"half a tree writes nothing":                               {newSnapshot(twenty()[:10], func(w *Snapshot) { w.Rendered = w.Rendered[:5] }, renders("new")), "", "False TooManyGone", "5 of 10 Stacks"},
 		"one may always go":                                        {newSnapshot(three, func(w *Snapshot) { w.Rendered = w.Rendered[:2] }), "Suspend c", "Unknown RollingOut", ""},
@@ -193,28 +216,26 @@ func TestDecide(t *testing.T) {
 
 		"at most so many Stacks change at once":          {newSnapshot(nil, rollout(2, 3), renders("a"), exists("a", isOutdated), renders("b"), exists("b", running), renders("c"), exists("c", isOutdated)), "Change a", "Unknown RollingOut", "0 of 3 Stacks have applied the template, 1 are changing, 2 wait"},
 		"a group starts when the one before has applied": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", running), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
-		"then it does": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isApplied), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
-		"Ready for the spec before is not applied (argo-cd 29410)":     {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", readyForBefore), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
-		"nor is a Stack whose inputs are not read yet (argo-cd 29347)": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isNotRead), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
-		"it pauses after failures":                                     {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "with the current template 2 failed (a, b), and 1 wait"},
-		"new Stacks are created meanwhile":                             {newSnapshot(nil, rollout(9, 1), renders("a"), exists("a", isFailed), renders("b"), renders("c"), exists("c", isOutdated)), "Create b", "False RolloutPaused", ""},
-		"Stacks of no group are last":                                  {newSnapshot(nil, rollout(5, 3, "dev"), renders("a"), exists("a", isOutdated), renders("z", "env", "dev"), exists("z", isOutdated)), "Change z", "Unknown RollingOut", ""},
-		"a suspended Stack holds up nothing, and says so":              {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", isSuspended), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "1 are suspended or never apply, and are not waited for: a"},
-		"nor does one that never applies, once it planned":             {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", neverApplies), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "a"},
-		"an approval is waited for by name":                            {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for an approval: a"},
-		"new Stacks hold up no change":                                 {newSnapshot(nil, rollout(1, 3, "dev"), renders("a", "env", "dev"), exists("a", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("b"), exists("b", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
-		"and get a changed template at once":                           {newSnapshot(nil, rollout(1, 3), renders("a"), exists("a", isNewStack, isOutdated), renders("b"), exists("b", isNewStack, isOutdated)), "Change a, Change b", "Unknown RollingOut", ""},
-		"drift that was found since does not undo an apply":            {newSnapshot(nil, renders("a"), exists("a", isApplied, waits(v1alpha1.ReasonDrifted))), "", "True Complete", ""},
-		"a Stack that is being deleted is not changed":                 {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated, isDeleting)), "", "Unknown RollingOut", "1 are being deleted, and created again then: a"},
-		"a Stack that a user deletes is not suspended":                 {newSnapshot(three, exists("old", isApplied, isDeleting)), "", "True Complete", ""},
-		"nor does it stay suspended":                                   {newSnapshot(three, exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
-		"nor if its directory returns meanwhile":                       {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone, isDeleting)), "Release a", "Unknown RollingOut", ""},
-		"one that is being deleted needs no confirmation":              {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
-		"a move of two Stacks that both exist writes nothing":          {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", isApplied), renders("more"), spec(moves("old", "new"))), "", "False NamesCollide", "Stacks old and new both exist"},
-		"a move to a Stack of a user writes nothing":                   {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", foreign), spec(moves("old", "new"))), "", "False NamesCollide", ""},
-		"a move of a Stack of a user writes nothing":                   {newSnapshot(nil, exists("old", foreign), renders("new"), spec(moves("old", "new"))), "", "False StackNotOwned", "Stack old"},
-		"a move that is over":                                          {newSnapshot(nil, renders("new"), exists("new", isApplied), spec(moves("old", "new"))), "", "True Complete", ""},
-		"a move to the name of another item writes nothing":            {newSnapshot(nil, renders("old"), exists("old", isApplied), renders("new"), spec(moves("old", "new"))), "", "False NamesCollide", ""},
+		"then it does":                                        {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isApplied), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"it pauses after failures":                            {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "with the current template 2 failed (a, b), and 1 wait"},
+		"new Stacks are created meanwhile":                    {newSnapshot(nil, rollout(9, 1), renders("a"), exists("a", isFailed), renders("b"), renders("c"), exists("c", isOutdated)), "Create b", "False RolloutPaused", ""},
+		"Stacks of no group are last":                         {newSnapshot(nil, rollout(5, 3, "dev"), renders("a"), exists("a", isOutdated), renders("z", "env", "dev"), exists("z", isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"a suspended Stack holds up nothing, and says so":     {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", isSuspended), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "1 are suspended or never apply, and are not waited for: a"},
+		"nor does one that never applies, once it planned":    {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", neverApplies), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "a"},
+		"an approval is waited for by name":                   {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for an approval: a"},
+		"new Stacks hold up no change":                        {newSnapshot(nil, rollout(1, 3, "dev"), renders("a", "env", "dev"), exists("a", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("b"), exists("b", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
+		"and get a changed template at once":                  {newSnapshot(nil, rollout(1, 3), renders("a"), exists("a", isNewStack, isOutdated), renders("b"), exists("b", isNewStack, isOutdated)), "Change a, Change b", "Unknown RollingOut", ""},
+		"drift that was found since does not undo an apply":   {newSnapshot(nil, renders("a"), exists("a", isApplied, waits(v1alpha1.ReasonDrifted))), "", "True Complete", ""},
+		"a Stack that is being deleted is not changed":        {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated, isDeleting)), "", "Unknown RollingOut", "1 are being deleted, and created again then: a"},
+		"a Stack that a user deletes is not suspended":        {newSnapshot(three, exists("old", isApplied, isDeleting)), "", "True Complete", ""},
+		"nor does it stay suspended":                          {newSnapshot(three, exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
+		"nor if its directory returns meanwhile":              {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone, isDeleting)), "Release a", "Unknown RollingOut", ""},
+		"one that is being deleted needs no confirmation":     {newSnapshot(three, spec(deletes), exists("old", isApplied, isGone, isDeleting)), "Release old", "Unknown RollingOut", ""},
+		"a move of two Stacks that both exist writes nothing": {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", isApplied), renders("more"), spec(moves("old", "new"))), "", "False NamesCollide", "Stacks old and new both exist"},
+		"a move to a Stack of a user writes nothing":          {newSnapshot(nil, exists("old", isApplied), renders("new"), exists("new", foreign), spec(moves("old", "new"))), "", "False NamesCollide", ""},
+		"a move of a Stack of a user writes nothing":          {newSnapshot(nil, exists("old", foreign), renders("new"), spec(moves("old", "new"))), "", "False StackNotOwned", "Stack old"},
+		"a move that is over":                                 {newSnapshot(nil, renders("new"), exists("new", isApplied), spec(moves("old", "new"))), "", "True Complete", ""},
+		"a move to the name of another item writes nothing":   {newSnapshot(nil, renders("old"), exists("old", isApplied), renders("new"), spec(moves("old", "new"))), "", "False NamesCollide", ""},
 		"Stacks that went before are no part of the percentage": {newSnapshot(twenty()[:9], most("10%"), func(w *Snapshot) {
 			for i := range 20 {
 				exists(fmt.Sprintf("gone-%d", i), isGone)(w)
