@@ -1173,7 +1173,8 @@ func (h *history) end() {
 			h.api.setGrant(namespace, granted)
 		}
 		for _, name := range slices.Sorted(maps.Keys(h.api.stacks)) {
-			if !isOwn(h.api.stacks[name]) {
+			left := namespaceOf(name) != namespace && h.rand.IntN(2) == 0 // there it stops only itself
+			if !isOwn(h.api.stacks[name]) && !left {
 				must(h.api.remove(name, nil, nil))
 			}
 		}
