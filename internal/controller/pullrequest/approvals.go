@@ -31,10 +31,10 @@ func plansDigest(s v1alpha1.PullRequestStatus) string {
 }
 
 // isApprovable reports whether all plans are known, and a comment can approve one of them. A Stack that cannot be
-// planned before the merge keeps no other one back.
+// planned before the merge, or that awaits a command, keeps no other one back.
 func isApprovable(s *v1alpha1.PullRequestStatus) bool {
 	return s.Phase == v1alpha1.PullRequestPlanned && !slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
-		return !stack.Phase.Finished() && !isUnplanned(stack)
+		return !stack.Phase.Finished() && !isUnplanned(stack) && !stack.AwaitsCommand
 	}) && slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
 		return stack.Plan != nil && stack.Plan.Changes && isComparable(stack)
 	})

@@ -133,7 +133,8 @@ func TestOnlyAPlanThatCanBeComparedIsApproved(t *testing.T) {
 	}
 }
 
-// A Stack that a StackSet would create and that cannot be planned keeps no approval of another one back.
+// A Stack that a StackSet would create and that cannot be planned keeps no approval of another one back, nor does one that
+// awaits a command.
 func TestAnUnplannedNewStackPreventsNoApproval(t *testing.T) {
 	w := approvable()
 	w.Merge.Affected = append(w.Merge.Affected, Affected{Key: Key{"web", "new"}, New: true, Problem: "the API server rejects the Stack"})
@@ -143,8 +144,19 @@ func TestAnUnplannedNewStackPreventsNoApproval(t *testing.T) {
 	}
 	w.Merge.Affected[2].Restricted, w.Restricted = "a fork", "a fork"
 	s = next(&w)
-	if report := w.reportOf(&s); report.Plans != "" {
+	if report := w.reportOf(&s); report.Plans != plansDigest(s) || !s.Stacks[2].AwaitsCommand {
 		t.Errorf("%q while one waits for a command", report.Plans)
+	}
+	before := plansDigest(s)
+	w.Merge.Affected[2].Restricted, w.Restricted = "", ""
+	w.Merge.Affected[2].InputsDigest = "sha256:new"
+	s = next(&w)
+	if report := w.reportOf(&s); report.Plans != "" {
+		t.Errorf("%q while one is planned", report.Plans)
+	}
+	w.planned("new", planFor("create new"))
+	if report := w.reportOf(&w.PullRequest.Status); report.Plans == before || report.Plans == "" {
+		t.Errorf("%q has another plan", report.Plans)
 	}
 }
 

@@ -285,7 +285,7 @@ func TestANewStackWaitsForACommandByItself(t *testing.T) {
 				}
 			}
 			if text := comment.Render(report, comment.Format{Limit: 60_000}); !strings.Contains(text, "| Waits for a command |") ||
-				strings.Contains(text, "not planned") || report.Plans != "" {
+				strings.Contains(text, "not planned") || report.Plans == "" {
 				t.Errorf("approvable %q: %s", report.Plans, text)
 			}
 		})
