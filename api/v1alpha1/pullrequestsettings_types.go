@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,8 +63,8 @@ type PullRequests struct {
 	// +kubebuilder:default=AfterMerge
 	// +optional
 	Apply ApplyWhen `json:"apply,omitempty"`
-	// CarryApproval lets an approval by the comment /cairn approve count after the merge, if the plan there does the same.
-	// Unset: plans are approved after the merge. Example: {maxAge: 24h}.
+	// CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
+	// plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.
 	// +optional
 	CarryApproval *CarryApproval `json:"carryApproval,omitempty"`
 	// Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository.
@@ -158,8 +160,38 @@ type RunPullRequest struct {
 	NewStack bool `json:"newStack,omitempty"`
 }
 
+// ApprovalSource is a way to approve a plan in a pull request.
+//
+// +kubebuilder:validation:Enum=Commands;Reviews
+type ApprovalSource string
+
+// Ways to approve a plan in a pull request.
+const (
+	// ApprovalCommands: the comment /cairn approve.
+	ApprovalCommands ApprovalSource = "Commands"
+	// ApprovalReviews: a review at the Git provider.
+	ApprovalReviews ApprovalSource = "Reviews"
+)
+
+// Accepts reports whether approvals of a source count. Those of none are by commands.
+func (c *CarryApproval) Accepts(source ApprovalSource) bool {
+	if source == "" {
+		source = ApprovalCommands
+	}
+	return c != nil && (slices.Contains(c.From, source) || len(c.From) == 0 && source == ApprovalCommands)
+}
+
 // CarryApproval configures approvals in pull requests.
 type CarryApproval struct {
+	// From are the ways to approve. Commands are comments /cairn approve. Reviews are reviews at the Git provider: one
+	// that approves the head counts for each plan of this head that the comment of Cairn had before the review, if the
+	// user has the verb approve on Runs, and did not open the pull request. Default: [Commands].
+	// +kubebuilder:default={Commands}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=set
+	// +optional
+	From []ApprovalSource `json:"from,omitempty"`
 	// MaxAge is how long an approval counts. At least 1m and at most 720h. Default: 24h.
 	// +kubebuilder:default="24h"
 	// +kubebuilder:validation:Type=string

@@ -60,16 +60,34 @@ type PullRequestStack struct {
 	// Retries is the number of comments that requested another plan of the same inputs.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
-	// Approval is the approval of the plan by a comment. Unset if there is none.
+	// Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while the
+	// comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
+	// +optional
+	Shown *PullRequestShown `json:"shown,omitempty"`
+	// Approval is the approval of the plan by a comment or a review. Unset if there is none.
 	// +optional
 	Approval *PullRequestApproval `json:"approval,omitempty"`
 }
 
-// PullRequestApproval is the approval of a plan by a comment of a pull request.
+// PullRequestShown is since when the comment of Cairn has a plan.
+type PullRequestShown struct {
+	// Head is the head commit.
+	Head string `json:"head"`
+	// Fingerprint is that of the plan. Another plan with this fingerprint does the same.
+	Fingerprint string `json:"fingerprint"`
+	// Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject ended
+	// the approvals before it.
+	Since metav1.Time `json:"since"`
+}
+
+// PullRequestApproval is the approval of a plan in a pull request.
 type PullRequestApproval struct {
 	// By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
 	By string `json:"by"`
-	// At is when Cairn read the comment.
+	// From is Reviews if it is a review at the Git provider. Default: Commands.
+	// +optional
+	From ApprovalSource `json:"from,omitempty"`
+	// At is when Cairn read the comment, or the time of the review at the Git provider.
 	At metav1.Time `json:"at"`
 	// Head is the head commit that was approved.
 	Head string `json:"head"`
@@ -140,6 +158,9 @@ func (a StackMergeAction) Text() string {
 func (a *PullRequestApproval) Text() string {
 	if a.Void != "" {
 		return "the approval by " + a.By + " is void: " + a.Void
+	}
+	if a.From == ApprovalReviews {
+		return "approved by a review of " + a.By
 	}
 	return "approved by " + a.By
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,9 +34,14 @@ func plansDigest(s v1alpha1.PullRequestStatus) string {
 // isApprovable reports whether all plans are known, and a comment can approve one of them. A Stack that cannot be
 // planned before the merge, or that awaits a command, keeps no other one back.
 func isApprovable(s *v1alpha1.PullRequestStatus) bool {
-	return s.Phase == v1alpha1.PullRequestPlanned && !slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
+	return !slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
 		return !stack.Phase.Finished() && !isUnplanned(stack) && !stack.AwaitsCommand
-	}) && slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
+	}) && hasApprovable(s)
+}
+
+// hasApprovable reports whether a plan of a pull request can be approved.
+func hasApprovable(s *v1alpha1.PullRequestStatus) bool {
+	return s.Phase == v1alpha1.PullRequestPlanned && slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
 		return stack.Plan != nil && stack.Plan.Changes && isComparable(stack)
 	})
 }
@@ -45,8 +51,9 @@ func isComparable(s v1alpha1.PullRequestStack) bool {
 	return s.Plan != nil && s.Plan.Fingerprint != "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" && !s.New
 }
 
-// approve records the approvals of a command, or that they are rejected.
-func (w *Snapshot) approve(d command.Decision, facts command.Snapshot) {
+// approve records the approvals of a command, or that they are rejected. What is rejected is not approved by a review
+// that is older than the command.
+func (w *Snapshot) approve(d command.Decision, facts command.Snapshot, commented time.Time) {
 	for _, result := range d.Stacks {
 		i := w.stack(Key{result.Stack.Namespace, result.Stack.Name})
 		if result.Reason != command.Allowed || i < 0 {
@@ -57,6 +64,9 @@ func (w *Snapshot) approve(d command.Decision, facts command.Snapshot) {
 			rejected := *stack.Approval
 			rejected.Void = runinfo.Clip("it is rejected by "+facts.User, maxApprovalText)
 			stack.Approval = &rejected
+			if stack.Shown != nil {
+				stack.Shown.Since = wholeSecond(commented)
+			}
 			continue
 		}
 		stack.Approval = &v1alpha1.PullRequestApproval{

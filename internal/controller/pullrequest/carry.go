@@ -63,24 +63,21 @@ func (r *Reconciler) describePlan(
 // asked last.
 func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Provider) error {
 	settings := w.Settings
-	if settings == nil || settings.CarryApproval == nil {
+	if settings == nil {
 		return nil
 	}
 	head := w.PullRequest.Spec.Head.Commit
 	for _, known := range w.PullRequest.Status.Stacks {
 		key := Key{known.Namespace, known.Name}
-		from := w.Held
-		if w.After != nil && w.After.Known && w.After.InBase {
-			from = w.After.Stacks
-		}
-		s, ok := from[key]
-		if !ok || known.Approval == nil || s.Run == nil || s.Run.Status.Phase != v1alpha1.PhaseAwaitingApproval {
+		if known.Approval == nil || !settings.CarryApproval.Accepts(known.Approval.From) || !w.awaitsApproval(key) {
 			continue
 		}
+		from := w.applying(key)
+		s := from[key]
 		facts := &approval.Carried{
 			Approval: *known.Approval, Head: head, Plan: known.Plan, Run: s.Run,
 			PreventSelfApproval: s.Stack.Spec.PreventSelfApproval, Merged: s.Merged[s.Run.Spec.Revision], SameInputs: true, Allowed: true,
-			MaxAge: 24 * time.Hour, Now: w.Now,
+			MaxAge: 24 * time.Hour, Now: w.Now, UnreadReviews: w.UnreadReviews,
 		}
 		if d := settings.CarryApproval.MaxAge; d != nil {
 			facts.MaxAge = d.Duration

@@ -102,11 +102,13 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	if parsed == nil {
 		return false, "", nil
 	}
-	approves := parsed.Verb == command.Approve || parsed.Verb == command.Reject
+	approves, carries := parsed.Verb == command.Approve || parsed.Verb == command.Reject, w.Settings.CarryApproval
 	switch {
+	case approves && !carries.Accepts(v1alpha1.ApprovalCommands) && carries.Accepts(v1alpha1.ApprovalReviews):
+		return false, "Nothing was done: approve with a review at the Git provider, or dismiss the review.", nil
 	case parsed.Verb == command.Apply && !w.appliesBefore(),
 		parsed.Verb == command.Unlock && !w.appliesBefore() && !holdsAny(&w.PullRequest.Status),
-		approves && w.Settings.CarryApproval == nil:
+		approves && carries == nil:
 		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
 	}
 	facts := command.Snapshot{
@@ -128,7 +130,7 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 		w.requestPlans(d, facts)
 		return d.Allowed(), d.Text(), nil
 	case command.Approve, command.Reject:
-		w.approve(d, facts)
+		w.approve(d, facts, c.Created)
 		return d.Allowed(), d.Text(), nil
 	case command.Apply:
 		w.hold(d, facts)

@@ -210,7 +210,7 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 	next.Stacks = w.observed(next.Stacks)
 	w.setOnMerge(next.Stacks)
 	for i, s := range next.Stacks {
-		next.Stacks[i].Approval = standing(s, next.Head)
+		next.Stacks[i].Approval, next.Stacks[i].Shown = standing(s, next.Head), stillShown(s, next.Head)
 	}
 }
 
@@ -234,7 +234,7 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory && known.New == a.New {
 			return known
 		}
-		planned.Retries, planned.Approval = known.Retries, known.Approval
+		planned.Retries, planned.Approval, planned.Shown = known.Retries, known.Approval, known.Shown
 	}
 	if a.InputsDigest == "" && (a.New || a.Empty) {
 		planned.Message = runinfo.Clip(a.Problem, maxMessage)

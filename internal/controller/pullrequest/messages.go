@@ -272,12 +272,13 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	case v1alpha1.PullRequestFailed, v1alpha1.PullRequestAwaitingCommand:
 		report.Message = ready.Message
 	}
-	if w.Settings.CarryApproval != nil && isApprovable(s) {
+	if w.Settings.CarryApproval.Accepts(v1alpha1.ApprovalCommands) && isApprovable(s) {
 		report.Plans = plansDigest(*s)
 	}
 	if w.isAppliable(s) {
 		report.Apply = plansDigest(*s)
 	}
+	report.Reviews = w.Settings.CarryApproval.Accepts(v1alpha1.ApprovalReviews) && hasApprovable(s)
 	web := strings.TrimSuffix(w.WebURL, "/")
 	if web != "" {
 		report.URL = web + "/pullrequests/" + pull.Namespace + "/" + pull.Name

@@ -56,6 +56,8 @@ type Reconciler struct {
 	Clock func() time.Time
 
 	readings cache[types.UID, reading]
+	// reviewed is the last time when the reviews were read.
+	reviewed cache[types.UID, reading]
 	// commented is when the comment was written last.
 	commented cache[types.UID, time.Time]
 	receivers outbox.Receivers
@@ -116,11 +118,16 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{}, nil
 	}
 	clock := func() time.Time { return now(r.Clock) }
-	sent := outbox.Send(ctx, clock, d.Messages, &r.receivers, r.sender(persisted, provider))
+	var written time.Time // when the Git provider received the comment
+	sent := outbox.Send(ctx, clock, d.Messages, &r.receivers, r.sender(persisted, provider, &written))
 	if sent.Lost != nil {
 		ctrl.LoggerFrom(ctx).Info("reaction not sent", "error", sent.Lost.Error()) // the comment has the answer
 	}
-	if err := r.acknowledge(ctx, persisted, acknowledge(persisted.Status, runs, sent)); err != nil {
+	acknowledged := acknowledge(persisted.Status, runs, sent)
+	if repo.Spec.PullRequests.CarryApproval.Accepts(v1alpha1.ApprovalReviews) {
+		show(&acknowledged, written)
+	}
+	if err := r.acknowledge(ctx, persisted, acknowledged); err != nil {
 		return afterWrite(err)
 	}
 	switch {
@@ -180,6 +187,9 @@ func (r *Reconciler) gather(
 	}
 	if err := r.gatherHolds(ctx, &w, repo); err != nil {
 		return w, err
+	}
+	if err := r.gatherReviews(ctx, &w, provider); err != nil {
+		return w, fmt.Errorf("read reviews: %w", err)
 	}
 	if err := r.gatherCarried(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read whether approvals count: %w", err)

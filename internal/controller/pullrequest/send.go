@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,8 +27,9 @@ type Plans interface {
 	JSON(ctx context.Context, namespace string, run types.UID, digest string, limit int64) ([]byte, error)
 }
 
-// sender returns how messages of a pull request are sent.
-func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider) outbox.Sender[content] {
+// sender returns how messages of a pull request are sent. It sets when the Git provider received the comment with the
+// plans.
+func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider, written *time.Time) outbox.Sender[content] {
 	return func(ctx context.Context, m message, known outbox.Record) (response outbox.Response, err error) {
 		switch c := m.Content; {
 		case c.reaction != nil:
@@ -38,7 +40,11 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider) outbo
 				Context: s.Context, State: stateOf(s.State), Description: s.Description, URL: s.URL,
 			})
 		default:
-			response.Reference, err = r.sendComment(ctx, pull, provider, *c.comment, known.Reference)
+			var sent pulls.Written
+			sent, err = r.sendComment(ctx, pull, provider, *c.comment, known.Reference)
+			if response.Reference = strconv.FormatInt(sent.ID, 10); m.Key == commentKey {
+				*written = sent.At
+			}
 		}
 		if pull.Status.Phase.Ended() && rejects(err) { // nothing that follows changes that
 			err = nil
@@ -48,24 +54,23 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider) outbo
 	}
 }
 
-// sendComment writes the comment, in place of the known one, and returns its ID.
+// sendComment writes the comment, in place of the known one.
 func (r *Reconciler) sendComment(
 	ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, report comment.PullRequest, known string,
-) (id string, err error) {
+) (written pulls.Written, err error) {
 	report.Stacks = slices.Clone(report.Stacks)
 	for i, s := range pull.Status.Stacks[:len(report.Stacks)] { // the comment with the result has none
 		if report.Stacks[i].Text, err = r.planText(ctx, s); err != nil {
-			return "", err
+			return pulls.Written{}, err
 		}
 	}
 	limits := provider.Limits()
 	text := comment.Render(report, comment.Format{Limit: limits.Comment, Plain: !limits.HTML})
-	written, err := provider.Upsert(ctx, int(pull.Spec.Number), commentID(known), report.ID.IsMarked, text)
-	if err != nil {
-		return "", err
+	written, err = provider.Upsert(ctx, int(pull.Spec.Number), commentID(known), report.ID.IsMarked, text)
+	if err == nil {
+		r.commented.add(pull.UID, now(r.Clock))
 	}
-	r.commented.add(pull.UID, now(r.Clock))
-	return strconv.FormatInt(written, 10), nil
+	return written, err
 }
 
 // rejects reports whether the Git provider rejected a request that it would not accept later either: for example the

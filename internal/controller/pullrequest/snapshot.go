@@ -37,6 +37,8 @@ type Snapshot struct {
 	// Reactions to new comments. ReadAgain is when comments are read again; 0 for not before the pull request changes.
 	Reactions []result
 	ReadAgain time.Duration
+	// UnreadReviews is why the reviews of the pull request cannot be read; empty if they can, or are not needed.
+	UnreadReviews string
 	// CommentedAt is when the comment was written last, if this process did.
 	CommentedAt time.Time
 	// WebURL is where users find the web UI; empty for no links to it.

@@ -23,8 +23,10 @@ type Carried struct {
 	Merged, SameInputs bool
 	// Allowed reports that the user has the verb approve on the Run now.
 	Allowed bool
-	MaxAge  time.Duration
-	Now     time.Time
+	// UnreadReviews is why the reviews of the pull request cannot be read; empty if they can.
+	UnreadReviews string
+	MaxAge        time.Duration
+	Now           time.Time
 }
 
 // Refusal returns why the approval does not count for the plan of the Run; empty if it does.
@@ -39,6 +41,8 @@ func (c Carried) Refusal() string {
 		return "the Run waits for no approval of an apply"
 	case !c.Merged || !isOfCommits(run):
 		return "the Run has other causes than commits, or does not have the merge"
+	case a.From == v1alpha1.ApprovalReviews && c.UnreadReviews != "":
+		return "Cairn cannot read the reviews: " + c.UnreadReviews
 	case a.Head != c.Head:
 		return "it is for another head commit than the merged one"
 	case c.Now.Sub(a.At.Time) > c.MaxAge:

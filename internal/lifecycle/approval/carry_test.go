@@ -41,6 +41,7 @@ func TestApprovalIsCarriedToTheSamePlanOnly(t *testing.T) {
 		"by an author, without that rule":     {func(c *Carried) { c.Approval.Author = true }, ""},
 		"void":                                {func(c *Carried) { c.Approval.Void = "it is rejected" }, "it is rejected"},
 		"another head":                        {func(c *Carried) { c.Head = "other" }, "another head commit"},
+		"reviews that cannot be read":         {func(c *Carried) { c.Approval.From, c.UnreadReviews = v1alpha1.ApprovalReviews, "no" }, "Cairn cannot read the reviews: no"},
 		"older than maxAge":                   {func(c *Carried) { c.Now = c.Now.Add(time.Hour) }, "older than spec.pullRequests.carryApproval.maxAge"},
 		"the user lost the verb":              {func(c *Carried) { c.Allowed = false }, "does not have the verb approve"},
 		"another fingerprint":                 {func(c *Carried) { c.Run.Status.Plan.Fingerprint = "g" }, "does something else"},

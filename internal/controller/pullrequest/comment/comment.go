@@ -35,6 +35,8 @@ type PullRequest struct {
 	Apply string `json:",omitempty"`
 	// Held are the Stacks to which the pull request is applied before the merge.
 	Held []Applied `json:",omitempty"`
+	// Reviews reports that a review at the Git provider approves plans.
+	Reviews bool `json:",omitempty"`
 	// Stacks are the affected Stacks that Cairn plans, or would plan, in any order.
 	Stacks []Stack
 	// Skipped are affected Stacks beyond MaxStacks (spec.pullRequests.maxStacks) that no command has requested, as

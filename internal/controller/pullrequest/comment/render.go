@@ -159,6 +159,10 @@ func newDocument(pr PullRequest, f Format) document {
 		head.WriteString("A user with the verb `approve` on Runs can approve these plans, also for the merge, with the comment:\n\n" +
 			span("/cairn approve "+pr.Plans) + "\n\n")
 	}
+	if pr.Reviews {
+		head.WriteString("An approving review of this head by a user with the verb `approve` on Runs approves the plans that are here " +
+			"before it, also for the merge.\n\n")
+	}
 	if pr.Apply != "" {
 		head.WriteString("A user with the verb `apply` on a Stack can apply its plan before the merge, with the comment:\n\n" +
 			span("/cairn apply "+pr.Apply) + "\n\n")

@@ -275,8 +275,8 @@ func TestBitbucketHasOneComment(t *testing.T) {
 		upsert := func(known, id int64, requests string) {
 			t.Helper()
 			got, err := c.Upsert(t.Context(), 1, known, ours, "M new")
-			if made := f.reset(false); err != nil || got != id || made != requests {
-				t.Errorf("comment %d, %v: %q", got, err, made)
+			if made := f.reset(false); err != nil || got.ID != id || got.At.IsZero() || made != requests {
+				t.Errorf("comment %v, %v: %q", got, err, made)
 			}
 		}
 		foreign := f.add(bitbucketFakeComment{author: bitbucketMallory, body: "M fake"})
@@ -291,7 +291,7 @@ func TestBitbucketHasOneComment(t *testing.T) {
 		upsert(0, 6, "POST comments")
 		f.comments[5].deleted = true
 		f.reset(false)
-		if got, err := c.Upsert(t.Context(), 1, 6, ours, "M new"); err != nil || got != 7 { // the known one is gone
+		if got, err := c.Upsert(t.Context(), 1, 6, ours, "M new"); err != nil || got.ID != 7 { // the known one is gone
 			t.Error(got, err)
 		}
 		if foreign.body != "M fake" || other.body != "other" || f.comments[6].body != "M new" {
@@ -337,7 +337,7 @@ func TestBitbucketComments(t *testing.T) {
 		f.reset(false)
 		if id, err := c.Upsert(t.Context(), 1, 0, func(string) bool { return true }, "M"); KindOf(err) != Invalid ||
 			f.reset(false) != "" {
-			t.Errorf("a comment %d beside others that were not read, %v", id, err)
+			t.Errorf("a comment %v beside others that were not read, %v", id, err)
 		}
 	})
 }

@@ -201,7 +201,7 @@ func (b *bitbucketCloud) allComments(ctx context.Context, number int, since time
 // Upsert implements Client.
 func (b *bitbucketCloud) Upsert(
 	ctx context.Context, number int, known int64, isOurs func(body string) bool, body string,
-) (int64, error) {
+) (Written, error) {
 	return upsert(ctx, b, number, known, isOurs, body)
 }
 
@@ -217,7 +217,7 @@ func (b *bitbucketCloud) written(ctx context.Context, number int) ([]Comment, er
 	return bitbucketWritten(ctx, b, number)
 }
 
-func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (int64, error) {
+func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (Written, error) {
 	var c bitbucketCloudComment
 	_, err := b.call(ctx, http.MethodPost, b.pullPath(number)+"/comments", nil, bitbucketCloudContent(body), &c)
 	if err == nil {
@@ -225,12 +225,13 @@ func (b *bitbucketCloud) create(ctx context.Context, number int, body string) (i
 		defer b.mu.Unlock()
 		b.login = c.User.login()
 	}
-	return c.ID, err
+	return Written{c.ID, c.Updated}, err
 }
 
-func (b *bitbucketCloud) update(ctx context.Context, number int, id int64, body string) error {
-	_, err := b.call(ctx, http.MethodPut, b.commentPath(number, id), nil, bitbucketCloudContent(body), nil)
-	return err
+func (b *bitbucketCloud) update(ctx context.Context, number int, id int64, body string) (time.Time, error) {
+	var c bitbucketCloudComment
+	_, err := b.call(ctx, http.MethodPut, b.commentPath(number, id), nil, bitbucketCloudContent(body), &c)
+	return c.Updated, err
 }
 
 func (b *bitbucketCloud) remove(ctx context.Context, number int, id int64) error {

@@ -190,8 +190,8 @@ func TestBitbucketCloudFindsItsCommentsWithATokenOfTheRepository(t *testing.T) {
 		foreign := f.add(bitbucketFakeComment{author: bitbucketMallory, body: "M fake"})
 		f.add(bitbucketFakeComment{author: bitbucketCairn, body: "M old"})
 		for range 2 { // the second time, it is known
-			if id, err := c.Upsert(t.Context(), 1, 0, ours, "M new"); err != nil || id != 2 {
-				t.Errorf("comment %d, %v", id, err)
+			if id, err := c.Upsert(t.Context(), 1, 0, ours, "M new"); err != nil || id.ID != 2 {
+				t.Errorf("comment %v, %v", id, err)
 			}
 		}
 		if made := f.reset(false); made != "POST comments, DELETE 3, PUT 2, PUT 2" || foreign.body != "M fake" ||

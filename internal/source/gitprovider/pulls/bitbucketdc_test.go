@@ -190,7 +190,7 @@ func TestBitbucketDataCenterKeepsACommentWithReplies(t *testing.T) {
 		f.add(bitbucketFakeComment{author: bitbucketCairn, body: "M two"})
 		f.add(bitbucketFakeComment{author: bitbucketBob, body: "reply", parent: 2})
 		id, err := c.Upsert(t.Context(), 1, 0, func(body string) bool { return strings.HasPrefix(body, "M ") }, "M new")
-		if err != nil || id != 1 || f.comments[0].body != "M new" || f.comments[1].deleted {
+		if err != nil || id.ID != 1 || f.comments[0].body != "M new" || f.comments[1].deleted {
 			t.Error(id, err)
 		}
 	})
@@ -263,8 +263,8 @@ func TestBitbucketDataCenterDecodesItsUser(t *testing.T) {
 			return r.Method == http.MethodPut
 		}
 		id, err := c.Upsert(t.Context(), 1, 0, func(string) bool { return true }, "M new")
-		if made := f.reset(false); err != nil || id != 1 || made != "PUT 1" {
-			t.Errorf("comment %d, %v: %q", id, err, made)
+		if made := f.reset(false); err != nil || id.ID != 1 || made != "PUT 1" {
+			t.Errorf("comment %v, %v: %q", id, err, made)
 		}
 	})
 }

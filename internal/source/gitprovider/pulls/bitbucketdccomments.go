@@ -19,6 +19,14 @@ type bitbucketDCComment struct {
 	Comments []bitbucketDCComment
 }
 
+// milliseconds returns a time; zero for 0.
+func milliseconds(since1970 int64) time.Time {
+	if since1970 == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(since1970).UTC()
+}
+
 // with returns the comment and its replies.
 func (c bitbucketDCComment) with() []Comment {
 	created := time.UnixMilli(c.CreatedDate).UTC()
@@ -65,7 +73,7 @@ func (b *bitbucketDC) allComments(ctx context.Context, number int, _ time.Time) 
 // Upsert implements Client. It keeps a comment with replies, which cannot be deleted.
 func (b *bitbucketDC) Upsert(
 	ctx context.Context, number int, known int64, isOurs func(body string) bool, body string,
-) (int64, error) {
+) (Written, error) {
 	return upsert(ctx, b, number, known, isOurs, body)
 }
 
@@ -73,17 +81,19 @@ func (b *bitbucketDC) written(ctx context.Context, number int) ([]Comment, error
 	return bitbucketWritten(ctx, b, number)
 }
 
-func (b *bitbucketDC) create(ctx context.Context, number int, body string) (int64, error) {
+func (b *bitbucketDC) create(ctx context.Context, number int, body string) (Written, error) {
 	var c bitbucketDCComment
 	_, err := b.call(ctx, http.MethodPost, b.pullPath(number)+"/comments", nil, map[string]string{"text": body}, &c)
-	return c.ID, err
+	return Written{c.ID, milliseconds(c.UpdatedDate)}, err
 }
 
-func (b *bitbucketDC) update(ctx context.Context, number int, id int64, body string) error {
-	return b.versioned(ctx, number, id, func(path string, version int) error {
-		_, err := b.call(ctx, http.MethodPut, path, nil, map[string]any{"text": body, "version": version}, nil)
+func (b *bitbucketDC) update(ctx context.Context, number int, id int64, body string) (time.Time, error) {
+	var c bitbucketDCComment
+	err := b.versioned(ctx, number, id, func(path string, version int) error {
+		_, err := b.call(ctx, http.MethodPut, path, nil, map[string]any{"text": body, "version": version}, &c)
 		return err
 	})
+	return milliseconds(c.UpdatedDate), err
 }
 
 func (b *bitbucketDC) remove(ctx context.Context, number int, id int64) error {

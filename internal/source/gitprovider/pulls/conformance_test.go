@@ -156,21 +156,21 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 			}
 		}
 		id, err := c.Upsert(t.Context(), 1, 0, ours, "M new")
-		if err != nil || id != 3 {
+		if err != nil || id != (Written{3, now}) {
 			t.Error(id, err)
 		}
 		bodies("M fake, other, M new")
-		if id, err = c.Upsert(t.Context(), 1, 9, ours, "M newer"); err != nil || id != 3 { // the server does not have it
+		if id, err = c.Upsert(t.Context(), 1, 9, ours, "M newer"); err != nil || id.ID != 3 { // the server does not have it
 			t.Error(id, err)
 		}
 		bodies("M fake, other, M newer")
 		r.comments, r.requests = r.comments[:2], 0
-		if id, err = c.Upsert(t.Context(), 1, 0, ours, "M first"); err != nil || id == 0 {
+		if id, err = c.Upsert(t.Context(), 1, 0, ours, "M first"); err != nil || id.ID == 0 || !id.At.Equal(now) {
 			t.Error(id, err)
 		}
 		bodies("M fake, other, M first")
 		r.requests = 0
-		if again, err := c.Upsert(t.Context(), 1, id, ours, "M last"); err != nil || again != id || r.requests != 1 {
+		if again, err := c.Upsert(t.Context(), 1, id.ID, ours, "M last"); err != nil || again != id || r.requests != 1 {
 			t.Error(again, err, r.requests)
 		}
 		bodies("M fake, other, M last")

@@ -213,7 +213,7 @@ func (g *gitea) commentPath(id int64) string {
 }
 
 // Upsert implements Client.
-func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error) {
+func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -232,15 +232,16 @@ func (g *gitea) written(ctx context.Context, number int) ([]Comment, error) {
 	return own, err
 }
 
-func (g *gitea) create(ctx context.Context, number int, body string) (int64, error) {
+func (g *gitea) create(ctx context.Context, number int, body string) (Written, error) {
 	var created giteaComment
 	_, err := g.call(ctx, http.MethodPost, g.commentsPath(number), nil, map[string]string{"body": body}, &created)
-	return created.ID, err
+	return Written{created.ID, created.Updated}, err
 }
 
-func (g *gitea) update(ctx context.Context, _ int, id int64, body string) error {
-	_, err := g.call(ctx, http.MethodPatch, g.commentPath(id), nil, map[string]string{"body": body}, nil)
-	return err
+func (g *gitea) update(ctx context.Context, _ int, id int64, body string) (time.Time, error) {
+	var c giteaComment
+	_, err := g.call(ctx, http.MethodPatch, g.commentPath(id), nil, map[string]string{"body": body}, &c)
+	return c.Updated, err
 }
 
 func (g *gitea) remove(ctx context.Context, _ int, id int64) error {

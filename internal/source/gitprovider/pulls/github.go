@@ -185,7 +185,7 @@ func (g *gitHub) comments(ctx context.Context, number int, since time.Time) iter
 }
 
 // Upsert implements Client.
-func (g *gitHub) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error) {
+func (g *gitHub) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -205,14 +205,14 @@ func (g *gitHub) written(ctx context.Context, number int) (own []Comment, err er
 	return own, nil
 }
 
-func (g *gitHub) create(ctx context.Context, number int, body string) (int64, error) {
+func (g *gitHub) create(ctx context.Context, number int, body string) (Written, error) {
 	c, _, err := g.api.Issues.CreateComment(ctx, g.owner, g.name, number, &github.IssueComment{Body: &body})
-	return c.GetID(), failed(ctx, err)
+	return Written{c.GetID(), c.GetUpdatedAt().Time}, failed(ctx, err)
 }
 
-func (g *gitHub) update(ctx context.Context, _ int, id int64, body string) error {
-	_, _, err := g.api.Issues.EditComment(ctx, g.owner, g.name, id, &github.IssueComment{Body: &body})
-	return failed(ctx, err)
+func (g *gitHub) update(ctx context.Context, _ int, id int64, body string) (time.Time, error) {
+	c, _, err := g.api.Issues.EditComment(ctx, g.owner, g.name, id, &github.IssueComment{Body: &body})
+	return c.GetUpdatedAt().Time, failed(ctx, err)
 }
 
 func (g *gitHub) remove(ctx context.Context, _ int, id int64) error {

@@ -116,12 +116,12 @@ func gitHubAPI(r *repository) http.Handler {
 		r.nextID++
 		c.ID, c.Author = r.nextID, "cairn"
 		r.comments = append(r.comments, c)
-		respond(w, http.StatusCreated, object{"id": c.ID})
+		respond(w, http.StatusCreated, object{"id": c.ID, "updated_at": now})
 	})
 	mux.HandleFunc("PATCH "+base+"/issues/comments/{id}", func(w http.ResponseWriter, request *http.Request) {
 		if i := comment(w, request); i >= 0 {
 			_ = json.NewDecoder(request.Body).Decode(&r.comments[i])
-			respond(w, http.StatusOK, object{"id": r.comments[i].ID})
+			respond(w, http.StatusOK, object{"id": r.comments[i].ID, "updated_at": now})
 		}
 	})
 	mux.HandleFunc("DELETE "+base+"/issues/comments/{id}", func(w http.ResponseWriter, request *http.Request) {

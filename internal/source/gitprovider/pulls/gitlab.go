@@ -78,9 +78,7 @@ func gitLabPull(m *gitlab.BasicMergeRequest) PullRequest {
 	if m.Author != nil {
 		p.Author = m.Author.Username
 	}
-	if m.UpdatedAt != nil {
-		p.Updated = *m.UpdatedAt
-	}
+	p.Updated = timeOf(m.UpdatedAt)
 	return p
 }
 
@@ -154,7 +152,7 @@ func (g *gitLab) notes(ctx context.Context, number int) iter.Seq2[*gitlab.Note, 
 }
 
 // Upsert implements Client.
-func (g *gitLab) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error) {
+func (g *gitLab) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -175,17 +173,28 @@ func (g *gitLab) written(ctx context.Context, number int) (own []Comment, err er
 	return own, nil
 }
 
-func (g *gitLab) create(ctx context.Context, number int, body string) (int64, error) {
+func (g *gitLab) create(ctx context.Context, number int, body string) (Written, error) {
 	n, _, err := g.api.Notes.CreateMergeRequestNote(g.project, int64(number), &gitlab.CreateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
 	if err != nil {
-		return 0, failed(ctx, err)
+		return Written{}, failed(ctx, err)
 	}
-	return n.ID, nil
+	return Written{n.ID, timeOf(n.UpdatedAt)}, nil
 }
 
-func (g *gitLab) update(ctx context.Context, number int, id int64, body string) error {
-	_, _, err := g.api.Notes.UpdateMergeRequestNote(g.project, int64(number), id, &gitlab.UpdateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
-	return failed(ctx, err)
+func (g *gitLab) update(ctx context.Context, number int, id int64, body string) (time.Time, error) {
+	n, _, err := g.api.Notes.UpdateMergeRequestNote(g.project, int64(number), id, &gitlab.UpdateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
+	if err != nil {
+		return time.Time{}, failed(ctx, err)
+	}
+	return timeOf(n.UpdatedAt), nil
+}
+
+// timeOf returns a time; zero for none.
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
 }
 
 func (g *gitLab) remove(ctx context.Context, number int, id int64) error {

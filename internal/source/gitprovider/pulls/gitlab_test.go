@@ -77,11 +77,11 @@ func gitLabAPI(r *repository) http.Handler {
 		r.nextID++
 		c.ID, c.Author = r.nextID, "cairn"
 		r.comments = append(r.comments, c)
-		respond(w, http.StatusCreated, object{"id": c.ID})
+		respond(w, http.StatusCreated, object{"id": c.ID, "updated_at": now})
 	})
 	handle("PUT", one+"/notes/{note}", func(w http.ResponseWriter, request *http.Request, _, i int) {
 		_ = json.NewDecoder(request.Body).Decode(&r.comments[i])
-		respond(w, http.StatusOK, object{"id": r.comments[i].ID})
+		respond(w, http.StatusOK, object{"id": r.comments[i].ID, "updated_at": now})
 	})
 	handle("DELETE", one+"/notes/{note}", func(w http.ResponseWriter, _ *http.Request, _, i int) {
 		r.comments = slices.Delete(r.comments, i, i+1)

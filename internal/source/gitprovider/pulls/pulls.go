@@ -23,8 +23,11 @@ type Client interface {
 	Comments(ctx context.Context, number int, since time.Time) ([]Comment, error)
 	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is gone, it searches for
 	// the comment of which isOurs reports true for the body and whose author is this client, and creates it if there is none. If there
-	// are several, it keeps the oldest and deletes the others. It returns the ID of the comment.
-	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (int64, error)
+	// are several, it keeps the oldest and deletes the others.
+	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error)
+	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest verdict, if that is an
+	// approval which was neither dismissed nor revoked.
+	Reviews(ctx context.Context, number int) ([]Review, error)
 	// SetStatus sets the status of a commit for a context.
 	SetStatus(ctx context.Context, commit string, status Status) error
 	// React adds a reaction to a comment of a pull request. It has no effect if it is there.
@@ -99,6 +102,13 @@ type Comment struct {
 	// Edited reports that it was changed after it was created.
 	Edited  bool
 	Created time.Time
+}
+
+// Written is a comment that a client wrote.
+type Written struct {
+	ID int64
+	// At is when the Git provider wrote it last, by its clock; zero if it does not report that.
+	At time.Time
 }
 
 // Status is a status of a commit.

@@ -140,7 +140,7 @@ func TestOneComment(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/comments/9"):
 			w.WriteHeader(http.StatusNotFound)
 		default:
-			_, _ = w.Write([]byte(`{"id":7}`))
+			_, _ = w.Write([]byte(`{"id":7,"updated_at":"2026-11-27T12:00:00Z"}`))
 		}
 	})
 	ours := func(body string) bool { return strings.HasPrefix(body, "M ") }
@@ -148,8 +148,8 @@ func TestOneComment(t *testing.T) {
 		t.Helper()
 		calls = nil
 		got, err := client.Upsert(t.Context(), 12, known, ours, "M new")
-		if err != nil || got != id || strings.Join(calls, ", ") != want {
-			t.Errorf("comment %d, %v: %q", got, err, calls)
+		if err != nil || got.ID != id || !got.At.Equal(now) || strings.Join(calls, ", ") != want {
+			t.Errorf("comment %v, %v: %q", got, err, calls)
 		}
 	}
 	upsert(0, 3, "DELETE comments/5, PATCH comments/3")

@@ -3,44 +3,48 @@ package pulls
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // writer writes comments, and finds those that it wrote.
 type writer interface {
 	// written returns all comments of a pull request whose author is this client, the oldest first.
 	written(ctx context.Context, number int) ([]Comment, error)
-	create(ctx context.Context, number int, body string) (int64, error)
-	update(ctx context.Context, number int, id int64, body string) error
+	create(ctx context.Context, number int, body string) (Written, error)
+	// update returns when the comment was written.
+	update(ctx context.Context, number int, id int64, body string) (time.Time, error)
 	remove(ctx context.Context, number int, id int64) error
 }
 
 // upsert is Client.Upsert. After it creates a comment it reads them again, and so does another process that creates one at the
 // same time: both keep the oldest.
-func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (int64, error) {
+func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (Written, error) {
+	update := func(id int64) (Written, error) {
+		at, err := w.update(ctx, number, id, body)
+		return Written{id, at}, err
+	}
 	if known != 0 {
-		if err := w.update(ctx, number, known, body); !mustReplace(err) {
-			return known, err
+		if written, err := update(known); !mustReplace(err) {
+			return written, err
 		}
 	}
 	oldest, err := keepOldest(ctx, w, number, isOurs)
 	switch {
 	case err != nil:
-		return 0, err
+		return Written{}, err
 	case oldest != 0:
-		return oldest, w.update(ctx, number, oldest, body)
+		return update(oldest)
 	}
 	created, err := w.create(ctx, number, body)
 	if err != nil {
-		return 0, err
+		return Written{}, err
 	}
 	oldest, err = keepOldest(ctx, w, number, isOurs)
 	switch {
 	case err != nil:
-		return 0, err
-	case oldest == 0: // a list that is not up to date
-		return created, nil
-	case oldest != created:
-		return oldest, w.update(ctx, number, oldest, body)
+		return Written{}, err
+	case oldest != 0 && oldest != created.ID: // 0 is of a list that is not up to date
+		return update(oldest)
 	}
 	return created, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // comments is a pull request of which another process may write comments.
@@ -16,7 +17,7 @@ type comments struct {
 
 func (c *comments) written(context.Context, int) ([]Comment, error) { return slices.Clone(c.all), nil }
 
-func (c *comments) create(_ context.Context, _ int, body string) (int64, error) {
+func (c *comments) create(_ context.Context, _ int, body string) (Written, error) {
 	if c.before != nil {
 		c.before(c)
 	}
@@ -24,7 +25,7 @@ func (c *comments) create(_ context.Context, _ int, body string) (int64, error) 
 	if c.after != nil {
 		c.after(c)
 	}
-	return id, nil
+	return Written{id, now}, nil
 }
 
 func (c *comments) add(body string) int64 {
@@ -33,14 +34,14 @@ func (c *comments) add(body string) int64 {
 	return id
 }
 
-func (c *comments) update(_ context.Context, _ int, id int64, body string) error {
+func (c *comments) update(_ context.Context, _ int, id int64, body string) (time.Time, error) {
 	for i := range c.all {
 		if c.all[i].ID == id {
 			c.all[i].Body = body
-			return nil
+			return now, nil
 		}
 	}
-	return &Error{Kind: NotFound}
+	return time.Time{}, &Error{Kind: NotFound}
 }
 
 func (c *comments) remove(_ context.Context, _ int, id int64) error {
@@ -56,9 +57,9 @@ func (c *others) written(ctx context.Context, n int) ([]Comment, error) {
 	return all[1:], err
 }
 
-func (c *others) update(ctx context.Context, n int, id int64, body string) error {
+func (c *others) update(ctx context.Context, n int, id int64, body string) (time.Time, error) {
 	if id == 1 {
-		return &Error{Kind: Forbidden}
+		return time.Time{}, &Error{Kind: Forbidden}
 	}
 	return c.comments.update(ctx, n, id, body)
 }
@@ -69,8 +70,8 @@ func TestACommentOfAnotherUserIsReplaced(t *testing.T) {
 	c.add("M old")
 	for _, body := range []string{"M new", "M newer"} {
 		id, err := upsert(t.Context(), c, 1, 1, func(body string) bool { return strings.HasPrefix(body, "M ") }, body)
-		if err != nil || id != 2 || len(c.all) != 2 || c.all[1].Body != body {
-			t.Errorf("%d, %v: %+v", id, err, c.all)
+		if err != nil || id != (Written{2, now}) || len(c.all) != 2 || c.all[1].Body != body {
+			t.Errorf("%v, %v: %+v", id, err, c.all)
 		}
 	}
 }
@@ -84,8 +85,8 @@ func TestTwoProcessesKeepOneComment(t *testing.T) {
 		"no other":            {},
 	} {
 		id, err := upsert(t.Context(), c, 1, 0, func(body string) bool { return strings.HasPrefix(body, "M ") }, "M ours")
-		if err != nil || len(c.all) != 1 || c.all[0].ID != id || c.all[0].Body != "M ours" {
-			t.Errorf("%s: %d, %v: %+v", name, id, err, c.all)
+		if err != nil || len(c.all) != 1 || c.all[0].ID != id.ID || c.all[0].Body != "M ours" {
+			t.Errorf("%s: %v, %v: %+v", name, id, err, c.all)
 		}
 	}
 }
