@@ -476,40 +476,90 @@ func TestLifeOfPullRequests(t *testing.T) {
 	f.await(number, head, "success", "(directory deleted)") // of the other one nothing changed
 }
 
-// An approval in the pull request counts for the plan of the merge if that does the same, and for no other.
-func TestApprovalIsCarriedToTheMerge(t *testing.T) {
-	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) { spec.PullRequests.CarryApproval = &v1alpha1.CarryApproval{} })
-	ctx := t.Context()
-	bob := "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
+// carrying is a fixture in which bob has the verb approve on Runs, and Stack net waits for approvals.
+func carrying(t *testing.T, from ...v1alpha1.ApprovalSource) (f *fixture, bob string) {
+	t.Helper()
+	f = newFixture(t, func(spec *v1alpha1.RepositorySpec) {
+		spec.PullRequests.CarryApproval = &v1alpha1.CarryApproval{From: from}
+	})
+	bob = "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
 	f.create(
 		&rbacv1.Role{ObjectMeta: object("approves"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"runs"}, Verbs: []string{"approve"}}}},
 		&rbacv1.RoleBinding{ObjectMeta: object("approves"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "approves"}, Subjects: []rbacv1.Subject{
 			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
 		}},
 	)
-	run := func(name string) *v1alpha1.Run {
-		r := &v1alpha1.Run{}
-		_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, r) // it may not exist yet
-		return r
-	}
-	ends := func(name string, phase v1alpha1.RunPhase) {
-		f.eventually("Run "+name+" is "+string(phase), func() string { return unless(run(name).Status.Phase == phase, run(name).Status) })
-	}
 	manual := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"apply":"Manual"}}`))
-	must(t, f.Patch(ctx, &v1alpha1.Stack{ObjectMeta: object("net")}, manual))
+	must(t, f.Patch(t.Context(), &v1alpha1.Stack{ObjectMeta: object("net")}, manual))
 	f.push("main", map[string]string{"net/main.tf": terraform("net", "2")})
-	ends("net-2", v1alpha1.PhaseAwaitingApproval)
+	f.ends("net-2", v1alpha1.PhaseAwaitingApproval)
 	if out, code := f.cairn("approve", "net-2", "--yes"); code != 0 { // the change of the Stack ends with an apply
 		t.Fatal(out)
 	}
-	ends("net-2", v1alpha1.PhaseSucceeded)
+	f.ends("net-2", v1alpha1.PhaseSucceeded)
+	return f, bob
+}
 
-	merge := func(number int) {
-		f.eventually("Gitea merges", func() string { // 405 while it computes whether it can
-			err := f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil)
-			return unless(err == nil, err)
-		})
+func (f *fixture) run(name string) *v1alpha1.Run {
+	r := &v1alpha1.Run{}
+	_ = f.Get(f.Context(), client.ObjectKey{Namespace: "default", Name: name}, r) // it may not exist yet
+	return r
+}
+
+func (f *fixture) ends(name string, phase v1alpha1.RunPhase) {
+	f.Helper()
+	f.eventually("Run "+name+" is "+string(phase), func() string { return unless(f.run(name).Status.Phase == phase, f.run(name).Status) })
+}
+
+func (f *fixture) squash(number int) {
+	f.Helper()
+	f.eventually("Gitea merges", func() string { // 405 while it computes whether it can
+		err := f.gitea.Call(f.Context(), f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil)
+		return unless(err == nil, err)
+	})
+}
+
+// A review after the plan is in the comment counts for the plan of the merge, and none that was dismissed.
+func TestReviewIsCarriedToTheMerge(t *testing.T) {
+	f, bob := carrying(t, v1alpha1.ApprovalReviews)
+	ctx := t.Context()
+	review := func(branch, value string) (number int, id int64) {
+		head := f.push(branch, map[string]string{"net/main.tf": terraform("net", value)})
+		number = f.open("alice", branch, "Change the network")
+		var early, late struct{ ID int64 }
+		reviews := fmt.Sprintf("%s/pulls/%d/reviews", repo, number)
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "not read"}, &early))
+		f.await(number, head, "success", "1 Stack planned", "An approving review of this head")
+		if text := f.comments(number)[0]; strings.Contains(text, "/cairn approve") || strings.Contains(text, "approved by") {
+			t.Errorf("before the review: %s", text)
+		}
+		time.Sleep(2 * time.Second) // Gitea has seconds
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"}, &late))
+		f.await(number, head, "success", "approved by a review of "+bob)
+		return number, late.ID
 	}
+	number, _ := review("same", "3")
+	f.squash(number)
+	f.ends("net-3", v1alpha1.PhaseSucceeded)
+	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
+		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest || r.Status.CarriedApproval.PullRequest.Number != int64(number) {
+		t.Errorf("Run net-3: %+v, %+v", r.Spec.Approval, r.Status.CarriedApproval)
+	}
+
+	number, id := review("dismissed", "4")
+	must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/reviews/%d/dismissals", repo, number, id), map[string]any{"message": "no"}, nil))
+	f.squash(number)
+	f.eventually("the comment has why the review does not count", func() string {
+		return unless(strings.Contains(f.comments(number)[0], "does not count: no review of this user"), f.comments(number))
+	})
+	if r := f.run("net-4"); r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Status.CarriedApproval != nil {
+		t.Errorf("Run net-4: %s, %+v", r.Status.Phase, r.Status.CarriedApproval)
+	}
+}
+
+// An approval in the pull request counts for the plan of the merge if that does the same, and for no other.
+func TestApprovalIsCarriedToTheMerge(t *testing.T) {
+	f, bob := carrying(t)
 	approve := func(branch, value string) (number int, head string) {
 		head = f.push(branch, map[string]string{"net/main.tf": terraform("net", value)})
 		number = f.open("alice", branch, "Change the network")
@@ -522,9 +572,9 @@ func TestApprovalIsCarriedToTheMerge(t *testing.T) {
 		return number, head
 	}
 	number, _ := approve("same", "3")
-	merge(number)
-	ends("net-3", v1alpha1.PhaseSucceeded)
-	if r := run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
+	f.squash(number)
+	f.ends("net-3", v1alpha1.PhaseSucceeded)
+	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
 		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest || r.Status.CarriedApproval.PullRequest.Number != int64(number) {
 		t.Errorf("Run net-3: %+v, %+v", r.Spec.Approval, r.Status.CarriedApproval)
 	}
@@ -535,12 +585,12 @@ func TestApprovalIsCarriedToTheMerge(t *testing.T) {
 	number, head := approve("other", "4")
 	f.push("main", map[string]string{"net/more.tf": terraform("more", "1")})
 	f.await(number, head, "success", "is void: ")
-	merge(number)
+	f.squash(number)
 	f.eventually("the comment has why the approval does not count", func() string {
 		return unless(strings.Contains(f.comments(number)[0], "does not count: "), f.comments(number))
 	})
 	var all v1alpha1.RunList
-	must(t, f.List(ctx, &all))
+	must(t, f.List(t.Context(), &all))
 	for _, r := range all.Items {
 		if r.Name != "net-3" && r.Status.CarriedApproval != nil {
 			t.Errorf("Run %s has %+v", r.Name, r.Status.CarriedApproval)

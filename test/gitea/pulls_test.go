@@ -77,14 +77,18 @@ func TestClientOfPullRequests(t *testing.T) {
 	ours := func(body string) bool { return strings.HasPrefix(body, "<!-- cairn -->") }
 	first, err := client.Upsert(ctx, number, 0, ours, "<!-- cairn -->\none")
 	must(t, err)
+	time.Sleep(2 * time.Second) // Gitea has seconds
 	again, err := client.Upsert(ctx, number, 0, ours, "<!-- cairn -->\ntwo")
 	must(t, err)
+	if age := time.Since(again.At); first.At.IsZero() || !again.At.After(first.At) || age > 30*time.Second || age < -2*time.Second {
+		t.Errorf("written at %s, and again at %s", first.At, again.At)
+	}
 	comments, err := client.Comments(ctx, number, time.Time{})
-	if err != nil || len(comments) != 1 || again != first || comments[0].Author != "cairn" || !strings.HasSuffix(comments[0].Body, "two") {
+	if err != nil || len(comments) != 1 || again.ID != first.ID || comments[0].Author != "cairn" || !strings.HasSuffix(comments[0].Body, "two") {
 		t.Errorf("%+v, %v", comments, err)
 	}
-	must(t, client.React(ctx, number, first, pulls.Accepted))
-	must(t, client.React(ctx, number, first, pulls.Accepted))
+	must(t, client.React(ctx, number, first.ID, pulls.Accepted))
+	must(t, client.React(ctx, number, first.ID, pulls.Accepted))
 	for _, state := range []pulls.StatusState{pulls.Pending, pulls.Failure, pulls.Success} {
 		must(t, client.SetStatus(ctx, head, pulls.Status{Context: "cairn", State: state, Description: "3 Stacks", URL: "https://cairn.example.com"}))
 	}
@@ -93,6 +97,32 @@ func TestClientOfPullRequests(t *testing.T) {
 	if combined.State != "success" {
 		t.Errorf("the status of the commit is %s", combined.State)
 	}
+
+	// The newest verdict of a user counts, of the head that it was about.
+	time.Sleep(2 * time.Second)
+	reviews := "/repos/acme/infra/pulls/" + itoa(int64(number)) + "/reviews"
+	reviewed := func(want string) {
+		t.Helper()
+		got, err := client.Reviews(ctx, number)
+		text := ""
+		for _, r := range got {
+			text += r.Author + " " + r.Commit
+			if !r.At.After(again.At) {
+				t.Errorf("a review at %s, after a comment at %s", r.At, again.At)
+			}
+		}
+		if err != nil || text != want {
+			t.Errorf("%q, %v, want %q", text, err, want)
+		}
+	}
+	reviewed("")
+	var review struct{ ID int64 }
+	for _, step := range []struct{ event, want string }{{"COMMENT", ""}, {"APPROVED", "bob " + head}, {"REQUEST_CHANGES", ""}, {"APPROVED", "bob " + head}} {
+		must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": step.event, "body": "read"}, &review))
+		reviewed(step.want)
+	}
+	must(t, s.Call(ctx, root, "POST", reviews+"/"+itoa(review.ID)+"/dismissals", map[string]any{"message": "no"}, nil))
+	reviewed("")
 
 	for login, want := range map[string]string{"bob": "acme/ops", "alice": ""} {
 		if got, err := client.Teams(ctx, login); err != nil || strings.Join(got, " ") != want {

@@ -306,6 +306,29 @@ func TestReviewsAreReadOnceForAnUpdate(t *testing.T) {
 	}
 }
 
+// A review that is dismissed between the last update and the merge does not count.
+func TestReviewsAreReadAgainAfterTheMerge(t *testing.T) {
+	w, n := reviewable(), 0
+	r := &Reconciler{Access: allowed(nil)}
+	provider := func(found ...pulls.Review) Provider {
+		all := reviewedBy{requests: &n, found: found, committedBy: committedBy{logins: []string{"carol"}}}
+		return Provider{Name: "gitlab", Host: "git.example.com", Client: all}
+	}
+	if err := r.gatherReviews(t.Context(), &w, provider(by("alice"))); err != nil || w.approval("net").Void != "" {
+		t.Fatal(err, w.approval("net"))
+	}
+	w.PullRequest.Spec.State, w.PullRequest.Spec.MergeCommit, w.Merge = v1alpha1.PullRequestMerged, headTwo, nil
+	applied := afterMerge(past(withRevision, opApply, true))
+	w.after(applied, applied)
+	if err := r.gatherReviews(t.Context(), &w, provider()); err != nil || n != 1 {
+		t.Errorf("no Run waits: %d requests, %v", n, err)
+	}
+	w.after(applied, afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)))
+	if err := r.gatherReviews(t.Context(), &w, provider()); err != nil || n != 2 || w.approval("net").Void == "" {
+		t.Errorf("%d requests, %v, %+v", n, err, w.approval("net"))
+	}
+}
+
 // What the comment has is known by its time at the Git provider: rounded up, as a status has seconds, and only while the
 // plan is the same.
 func TestSinceWhenTheCommentHasAPlan(t *testing.T) {
