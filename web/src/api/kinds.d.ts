@@ -763,11 +763,11 @@ export interface components {
                 }[];
                 /** @description Stacks are the affected Stacks that are planned, by namespace and name. */
                 stacks?: {
-                    /** @description Approval is the approval of the plan by a comment. Unset if there is none. */
+                    /** @description Approval is the approval of the plan by a comment or a review. Unset if there is none. */
                     approval?: {
                         /**
                          * Format: date-time
-                         * @description At is when Cairn read the comment.
+                         * @description At is when Cairn read the comment, or the time of the review at the Git provider.
                          */
                         at: string;
                         /**
@@ -779,6 +779,11 @@ export interface components {
                         by: string;
                         /** @description Fingerprint is that of the approved plan. The approval counts for all plans with this fingerprint. */
                         fingerprint: string;
+                        /**
+                         * @description From is Reviews if it is a review at the Git provider. Default: Commands.
+                         * @enum {string}
+                         */
+                        from?: "Commands" | "Reviews";
                         /** @description Head is the head commit that was approved. */
                         head: string;
                         /** @description PlanDigest is status.plan.digest of the Run whose plan was approved. */
@@ -1025,6 +1030,22 @@ export interface components {
                     /** @description RunUID is the UID of the Run. */
                     runUID?: string;
                     /**
+                     * @description Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while the
+                     *     comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
+                     */
+                    shown?: {
+                        /** @description Fingerprint is that of the plan. Another plan with this fingerprint does the same. */
+                        fingerprint: string;
+                        /** @description Head is the head commit. */
+                        head: string;
+                        /**
+                         * Format: date-time
+                         * @description Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject ended
+                         *     the approvals before it.
+                         */
+                        since: string;
+                    };
+                    /**
                      * @description UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
                      *     plan includes them. Unset if there was none. Example: net-2.
                      */
@@ -1157,10 +1178,19 @@ export interface components {
                  */
                 pullRequests?: {
                     /**
-                     * @description CarryApproval lets an approval by the comment /cairn approve count after the merge, if the plan there does the same.
-                     *     Unset: plans are approved after the merge. Example: {maxAge: 24h}.
+                     * @description CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
+                     *     plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.
                      */
                     carryApproval?: {
+                        /**
+                         * @description From are the ways to approve. Commands are comments /cairn approve. Reviews are reviews at the Git provider: one
+                         *     that approves the head counts for each plan of this head that the comment of Cairn had before the review, if the
+                         *     user has the verb approve on Runs, and did not open the pull request. Default: [Commands].
+                         * @default [
+                         *       "Commands"
+                         *     ]
+                         */
+                        from: ("Commands" | "Reviews")[];
                         /**
                          * @description MaxAge is how long an approval counts. At least 1m and at most 720h. Default: 24h.
                          * @default 24h

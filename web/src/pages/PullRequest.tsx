@@ -437,7 +437,10 @@ function Notes({ stack }: { stack: Affected }) {
             The approval by {safe(approval.by)} is void: {safe(approval.void)}
           </span>
         ) : (
-          <span>Approved by {safe(approval.by)}</span>
+          <span>
+            Approved by {approval.from === 'Reviews' && 'a review of '}
+            {safe(approval.by)}
+          </span>
         ))}
       {message && <span>{safe(message)}</span>}
     </span>

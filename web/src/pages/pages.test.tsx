@@ -662,7 +662,21 @@ describe('pull requests', () => {
         { affected: 3, state: 'Merged', phase: 'ApplyFailed' },
         {
           stacks: [
-            { namespace: 'shop', name: 'net', phase: 'Succeeded', plan, onMerge: { action: 'Apply' } },
+            {
+              namespace: 'shop',
+              name: 'net',
+              phase: 'Succeeded',
+              plan,
+              onMerge: { action: 'Apply' },
+              approval: {
+                by: 'gitea:git.example.com:bob',
+                from: 'Reviews',
+                at: '2026-01-01T00:00:00Z',
+                head: 'h',
+                planDigest: 'd',
+                fingerprint: 'f',
+              },
+            },
             {
               namespace: 'prod',
               name: 'net',
@@ -695,6 +709,7 @@ describe('pull requests', () => {
     const before = screen.getByRole('table', { name: 'Affected Stacks' })
     const rowOf = (table: HTMLElement, name: RegExp) => within(table).getByRole('row', { name })
     expect(rowOf(before, /shop\/net/)).toHaveTextContent('Applies at once')
+    expect(rowOf(before, /shop\/net/)).toHaveTextContent('Approved by a review of gitea:git.example.com:bob')
     expect(rowOf(before, /prod\/net/)).toHaveTextContent('Waits for an approval: spec.apply is Manual <img')
     expect(rowOf(before, /prod\/net/)).toHaveTextContent(/The approval by <img.* is void: another head/)
     const after = screen.getByRole('table', { name: 'After the merge' })
