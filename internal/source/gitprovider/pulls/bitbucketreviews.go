@@ -10,7 +10,7 @@ import (
 
 // Reviews implements Client. Bitbucket Cloud has approvals without a commit, and a log of activities. An update there
 // that is newer than an approval may be a push, so that the approval is of another commit. The log is read last, so that
-// no update is missing.
+// it includes each update before that.
 func (b *bitbucketCloud) Reviews(ctx context.Context, number int) ([]Review, error) {
 	var p struct {
 		bitbucketCloudPull
