@@ -196,6 +196,15 @@ type PullRequestStatus struct {
 	// Unplanned is what the merge changes and no plan shows. Unset if there is nothing.
 	// +optional
 	Unplanned *PullRequestUnplanned `json:"unplanned,omitempty"`
+	// Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they read
+	// outputs that its plans change, by namespace and name. At most 100.
+	// +listType=atomic
+	// +optional
+	Dependents []PullRequestDependent `json:"dependents,omitempty"`
+	// MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the Repository,
+	// which are not named.
+	// +optional
+	MoreDependents int32 `json:"moreDependents,omitempty"`
 	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
 	// no Stack.
 	// +optional
@@ -229,6 +238,21 @@ type PullRequestUnplanned struct {
 	// MoreManifests is the number of files beyond these.
 	// +optional
 	MoreManifests int32 `json:"moreManifests,omitempty"`
+}
+
+// PullRequestDependent is a Stack that a merge changes through outputs of Stacks that the pull request affects.
+type PullRequestDependent struct {
+	// Namespace of the Stack.
+	Namespace string `json:"namespace"`
+	// Name of the Stack.
+	Name string `json:"name"`
+	// Possible is true if it is not known whether an output that the Stack reads changes: it depends on a Stack that is
+	// planned after the merge too, or Cairn does not know the changes of all outputs.
+	// +optional
+	Possible bool `json:"possible,omitempty"`
+	// Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example: planned
+	// after staging/network is applied (vpc).
+	Message string `json:"message"`
 }
 
 // PullRequestMerge is a merge of the head of a pull request into its base.

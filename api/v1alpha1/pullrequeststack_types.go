@@ -26,8 +26,8 @@ type PullRequestStack struct {
 	// Phase of the Run.
 	// +optional
 	Phase RunPhase `json:"phase,omitempty"`
-	// Plan is the summary of the plan, without resources, and with at most 5 findings of policies. Unset until the plan
-	// succeeds.
+	// Plan is the summary of the plan, without resources, and with at most 5 findings of policies and 30 outputs. Unset
+	// until the plan succeeds.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
 	// Message is why there is no plan, or why it failed.
@@ -50,6 +50,10 @@ type PullRequestStack struct {
 	// commit. The message has why.
 	// +optional
 	AwaitsCommand bool `json:"awaitsCommand,omitempty"`
+	// Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and that
+	// another Stack of the pull request adds. The message names both. The status of the pull request does not fail.
+	// +optional
+	Deferred bool `json:"deferred,omitempty"`
 	// UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
 	// plan includes them. Unset if there was none. Example: net-2.
 	// +optional
@@ -262,6 +266,9 @@ type PullRequestStackApply struct {
 	// Message explains the reason, at most 300 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// OpensAt is when the window opens that the Run waits for. Unset if it waits for none.
+	// +optional
+	OpensAt *metav1.Time `json:"opensAt,omitempty"`
 	// Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`

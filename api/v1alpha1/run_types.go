@@ -352,6 +352,11 @@ type RunStatus struct {
 	// +optional
 	NextAttempt *metav1.Time `json:"nextAttempt,omitempty"`
 
+	// WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens within a
+	// year.
+	// +optional
+	WindowOpensAt *metav1.Time `json:"windowOpensAt,omitempty"`
+
 	// Retries is the number of attempts that followed a failed attempt.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
@@ -495,6 +500,14 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
+	// Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+	// 100. Empty if Cairn cannot read the plan file.
+	// +listType=atomic
+	// +optional
+	Outputs []OutputChange `json:"outputs,omitempty"`
+	// MoreOutputs is the number of outputs that change and are not in outputs.
+	// +optional
+	MoreOutputs int32 `json:"moreOutputs,omitempty"`
 	// Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
 	// While this list is not empty, the plan waits for an approval, because applying it may create the
 	// resources again. At most 100.
@@ -514,6 +527,23 @@ type Plan struct {
 	// Policy is the result of the policies for the plan. Unset if there are no policies.
 	// +optional
 	Policy *PolicyResult `json:"policy,omitempty"`
+}
+
+// MaxPlanOutputs is the maximum number of outputs in the summary of a plan.
+const MaxPlanOutputs = 100
+
+// OutputChange is the change of one output in a plan. It has no value.
+type OutputChange struct {
+	// Name of the output. Example: vpc.
+	Name string `json:"name"`
+	// Action is the planned action: create, update or delete.
+	Action string `json:"action"`
+	// Known is true if all of the new value is known before the apply. False for an output that is deleted.
+	// +optional
+	Known bool `json:"known,omitempty"`
+	// Sensitive is true if the code marks the output as sensitive.
+	// +optional
+	Sensitive bool `json:"sensitive,omitempty"`
 }
 
 // UntrackedResource is a resource that exists but is not in the state.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -129,6 +130,19 @@ type storedPlans struct{ bucket *bucket.Bucket }
 func (p storedPlans) JSON(ctx context.Context, namespace string, uid types.UID, digest string, limit int64) ([]byte, error) {
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: uid}}
 	return p.bucket.Get(ctx, artifact.PlanJSONKey(artifact.PlanFolder(run)+"/"+digest), limit)
+}
+
+// Parts implements pullrequest.Plans.
+func (p storedPlans) Parts(ctx context.Context, namespace string, uid types.UID, digest string) (parts map[string]string, err error) {
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: uid}}
+	data, err := p.bucket.Get(ctx, artifact.PlanPartsKey(artifact.PlanFolder(run)+"/"+digest), artifact.MaxPlanParts)
+	if bucket.IsLost(err) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &parts)
+	}
+	return parts, err
 }
 
 // repositoryLimit returns how many Runs of a Repository's Stacks may run at once, by namespace/name; 0 is no limit.

@@ -71,6 +71,9 @@ type Plan struct {
 	Partial string `json:"partial,omitempty"`
 	// Fingerprint is the same for plans that do the same; the server sets it.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Outputs are the first changes of outputs by name, and MoreOutputs is the number of others; the server sets them.
+	Outputs     []OutputChange `json:"outputs,omitempty"`
+	MoreOutputs int32          `json:"moreOutputs,omitempty"`
 	// EngineVersion is the exact version that created the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
@@ -84,6 +87,15 @@ type Plan struct {
 	Unverified string `json:"unverified,omitempty"`
 	// Untracked are resources that an apply created which was killed, and that could not be taken into the state.
 	Untracked []UntrackedResource `json:"untracked,omitempty"`
+}
+
+// OutputChange is what a plan would do to one output. It has no value.
+type OutputChange struct {
+	Name string `json:"name"`
+	// Action: create, update, delete.
+	Action    string `json:"action"`
+	Known     bool   `json:"known,omitempty"`
+	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
 // OnlyState summarizes a plan with StateOnly.

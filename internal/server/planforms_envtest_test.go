@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -150,13 +151,44 @@ func TestPlansThatDoTheSameHaveOneFingerprint(t *testing.T) {
 	}
 }
 
+// TestOutputsOfAPlanAreThoseOfThePlanFile: the Run gets their names, at most 100, and no value, whatever the pod reports.
+func TestOutputsOfAPlanAreThoseOfThePlanFile(t *testing.T) {
+	e := newEnv(t)
+	r, _, _ := e.planning("net-1")
+	outputs := []planfiletest.Output{
+		{Name: "a-nat", Action: planfiletest.Create, Values: []any{"nat-staging"}},
+		{Name: "a-token", Action: planfiletest.Create, Values: []any{planfiletest.Unknown}, Sensitive: true},
+		{Name: strings.Repeat("a", 300), Action: planfiletest.Delete, Values: []any{"x"}},
+	}
+	for i := range v1alpha1.MaxPlanOutputs {
+		outputs = append(outputs, planfiletest.Output{Name: fmt.Sprintf("b%03d", i), Action: planfiletest.Delete, Values: []any{i}})
+	}
+	digest := r.uploads(planfiletest.Zip(t, planfiletest.WithOutputs(t, planOf("a").Message(t), outputs...)))
+	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{
+		Digest: digest, Changes: true, Outputs: []runnerapi.OutputChange{{Name: "reported", Action: "create"}}, MoreOutputs: 7,
+	}}}))
+	p := (<-e.fakes.reports).Done.Plan
+	want := []runnerapi.OutputChange{
+		{Name: "a-nat", Action: "create", Known: true}, {Name: "a-token", Action: "create", Sensitive: true}, {Name: "b000", Action: "delete"},
+	}
+	if len(p.Outputs) != v1alpha1.MaxPlanOutputs || p.MoreOutputs != 3 {
+		t.Fatalf("%d outputs and %d more", len(p.Outputs), p.MoreOutputs)
+	}
+	if diff := cmp.Diff(want, p.Outputs[:3]); diff != "" {
+		t.Error(diff)
+	}
+	if text, err := json.Marshal(p); err != nil || strings.Contains(string(text), "nat-staging") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestUnreadablePlanFileIsReportedAsUnverified(t *testing.T) {
 	e := newEnv(t)
 	r, _, _ := e.planning("net-1")
 	digest := r.uploads([]byte(`{"encrypted_data":"..."}`))
 	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/document", document(planOf("a").JSON(t)))
-	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Add: 1}}}))
-	if p := (<-e.fakes.reports).Done.Plan; p.Add != 1 || !strings.Contains(p.Unverified, "it is no zip archive") {
+	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Add: 1, Outputs: []runnerapi.OutputChange{{Name: "reported"}}}}}))
+	if p := (<-e.fakes.reports).Done.Plan; p.Add != 1 || len(p.Outputs) > 0 || !strings.Contains(p.Unverified, "it is no zip archive") {
 		t.Errorf("%+v", p)
 	}
 }

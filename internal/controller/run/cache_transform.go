@@ -8,8 +8,8 @@ import (
 )
 
 // TrimRun leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of
-// them: its labels, its steps and the resources of its plan. Code that shows those to users reads the Run itself. A Run
-// that is not finished stays whole: its status is written as a whole.
+// them: its labels, its steps and the resources and outputs of its plan. Code that shows those to users reads the Run
+// itself. A Run that is not finished stays whole: its status is written as a whole.
 func TrimRun(run *v1alpha1.Run) {
 	if !run.Status.Phase.Finished() {
 		return
@@ -24,6 +24,9 @@ func TrimRun(run *v1alpha1.Run) {
 	}
 	if plan := run.Status.Plan; plan != nil {
 		plan.Resources = nil
+		if run.Spec.PullRequest == nil { // else its PullRequest shows what depends on them
+			plan.Outputs = nil
+		}
 		if plan.Policy != nil {
 			plan.Policy.Findings = nil
 		}

@@ -27,6 +27,13 @@ func PlanJSONKey(plan string) string { return plan + ".json" }
 // FingerprintKey returns the key of the fingerprint of a plan.
 func FingerprintKey(plan string) string { return plan + ".fingerprint" }
 
+// PlanPartsKey returns the key of the fingerprints of the parts of a plan: a JSON object from their names, without
+// secrets, to hashes with the key of the installation.
+func PlanPartsKey(plan string) string { return plan + ".parts" }
+
+// MaxPlanParts is the maximum size of that object, in bytes.
+const MaxPlanParts = 1 << 20
+
 // PolicyInputKey returns the key of the PolicyInput of a plan.
 func PolicyInputKey(plan string) string { return plan + ".input" }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -84,7 +85,7 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 		if input.Plan, err = documentOf(f, digest, document.Plan); err != nil {
 			return err
 		}
-		if err := s.keepFingerprint(r.Context(), key, input.Plan); err != nil {
+		if err := s.keepFingerprint(r.Context(), key, input.Plan, document.Secrets); err != nil {
 			return err
 		}
 	}
@@ -116,16 +117,52 @@ func documentOf(f *planfile.File, digest string, shown []byte) ([]byte, error) {
 	return document, err
 }
 
-// keepFingerprint stores the fingerprint of a plan, if it has one.
-func (s *API) keepFingerprint(ctx context.Context, key string, document []byte) error {
-	what, err := fingerprint.Of(document)
+// maxParts is the maximum number of parts of a plan whose fingerprints are stored.
+const maxParts = 5000
+
+// keepFingerprint stores the fingerprint of a plan, if it has one, and those of its parts, for users who want to know
+// in which ones two plans differ.
+func (s *API) keepFingerprint(ctx context.Context, key string, document []byte, secrets []string) error {
+	what, err := fingerprint.Read(document)
 	if errors.Is(err, fingerprint.ErrNone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.putOnce(ctx, artifact.FingerprintKey(key), []byte(s.Fingerprint(what)))
+	text, err := what.Text()
+	if err != nil {
+		return err
+	}
+	if err := s.putOnce(ctx, artifact.FingerprintKey(key), []byte(s.Fingerprint(text))); err != nil {
+		return err
+	}
+	parts, err := what.Parts()
+	if err != nil || len(parts) > maxParts {
+		return err
+	}
+	data, err := json.Marshal(s.fingerprintsOf(parts, secrets))
+	if err != nil || len(data) > artifact.MaxPlanParts {
+		return err
+	}
+	return s.putOnce(ctx, artifact.PlanPartsKey(key), data)
+}
+
+// fingerprintsOf returns the fingerprints of parts by their names, without secrets. Names that are the same then have
+// one for all.
+func (s *API) fingerprintsOf(parts []fingerprint.Part, hide []string) map[string]string {
+	secrets := redact.New()
+	secrets.Add(hide...)
+	texts := map[string][]byte{}
+	for _, p := range parts {
+		name := shorten.Line(plan.HideKeys(p.Name, secrets.String), maxAddress)
+		texts[name] = fmt.Appendf(texts[name], "%q %q\n", p.Name, p.Text)
+	}
+	all := make(map[string]string, len(texts))
+	for name, text := range texts {
+		all[name] = s.Fingerprint(text)
+	}
+	return all
 }
 
 // fingerprintOf returns the fingerprint of a plan; empty for none.
@@ -191,6 +228,7 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	n := changes.Counts()
 	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
 	p.Invoke, p.Partial = n.Invoke, shorten.Line(f.Partial(), maxReason)
+	p.Outputs, p.MoreOutputs = listOutputs(f.Outputs())
 	secrets := redact.New()
 	secrets.Add(p.Secrets...)
 	p.Resources, p.Secrets = nil, nil
@@ -199,6 +237,18 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: shorten.Line(address, maxAddress), Action: string(r.Action)})
 	}
 	return nil
+}
+
+// listOutputs returns the changes of outputs that a status has, and the number of others.
+func listOutputs(all []planfile.OutputChange) (listed []runnerapi.OutputChange, more int32) {
+	for _, o := range all {
+		if len(listed) == v1alpha1.MaxPlanOutputs || len(o.Name) > maxKey {
+			more++
+			continue
+		}
+		listed = append(listed, runnerapi.OutputChange{Name: o.Name, Action: string(o.Action), Known: o.Known, Sensitive: o.Sensitive})
+	}
+	return listed, more
 }
 
 // planJSONWeight is how much larger than its text the document of a plan may be while it is checked: it is decoded one

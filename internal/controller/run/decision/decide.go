@@ -31,6 +31,8 @@ type Decision struct {
 	Phase v1alpha1.RunPhase
 	// Reason and Message are those of the condition.
 	Reason, Message string
+	// OpensAt is when the window opens that the Run waits for; zero for none, and if there is no opening within a year.
+	OpensAt time.Time
 	// RequeueAfter is the time after which the Run is reconciled again; 0 waits for an event.
 	RequeueAfter time.Duration
 }
@@ -214,7 +216,7 @@ func windowCloses(w Snapshot, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase)
 		operation = w.Run.Spec.Operation
 	}
 	closed, why, until := windows.Closed(operation, w.Now)
-	d := Decision{Phase: at, Reason: v1alpha1.ReasonWindowClosed, Message: why}
+	d := Decision{Phase: at, Reason: v1alpha1.ReasonWindowClosed, Message: why, OpensAt: until}
 	if closed && !until.IsZero() {
 		d.RequeueAfter = until.Sub(w.Now)
 	}

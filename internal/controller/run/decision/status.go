@@ -87,6 +87,10 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 		s.FinishedAt = &metav1.Time{Time: now}
 	}
 	if d.Reason != "" {
+		s.WindowOpensAt = nil
+		if !d.OpensAt.IsZero() {
+			s.WindowOpensAt = &metav1.Time{Time: d.OpensAt}
+		}
 		describe(&s, d, generation, now)
 	}
 	return s

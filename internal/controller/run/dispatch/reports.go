@@ -275,6 +275,10 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
 	}
+	plan.MoreOutputs = p.MoreOutputs
+	for _, o := range p.Outputs {
+		plan.Outputs = append(plan.Outputs, v1alpha1.OutputChange(o))
+	}
 	for _, o := range p.Untracked {
 		plan.Untracked = append(plan.Untracked, v1alpha1.UntrackedResource(o))
 	}

@@ -30,6 +30,15 @@ func none(format string, args ...any) error {
 // refers to, and the files that a provisioner reads. Who compares the plans of two Runs has to compare these inputs
 // too.
 func Of(document []byte) ([]byte, error) {
+	what, err := Read(document)
+	if err != nil {
+		return nil, err
+	}
+	return what.Text()
+}
+
+// Read returns what a plan does.
+func Read(document []byte) (*Effects, error) {
 	r := reader{decoder: json.NewDecoder(bytes.NewReader(document))}
 	r.decoder.UseNumber()
 	if err := r.members(r.member); err != nil {
@@ -41,8 +50,14 @@ func Of(document []byte) ([]byte, error) {
 	if r.refers >= toOthers {
 		r.what.Read = r.read
 	}
-	return json.Marshal(r.what)
+	return &Effects{r.what}, nil
 }
+
+// Effects are what a plan does.
+type Effects struct{ all effects }
+
+// Text returns what Of does.
+func (e *Effects) Text() ([]byte, error) { return json.Marshal(e.all) }
 
 // effects is what a plan does.
 type effects struct {

@@ -148,15 +148,18 @@ func (d *decoder) variable(raw []byte) error {
 
 func (d *decoder) output(raw []byte) error {
 	var c change
-	err := eachField(raw, func(n protowire.Number, _ protowire.Type, _ uint64, data []byte) error {
+	err := eachField(raw, func(n protowire.Number, _ protowire.Type, number uint64, data []byte) error {
 		switch n {
 		case 1:
 			c.address = string(data)
 		case 2:
 			return c.values(data)
+		case 3:
+			c.sensitive = number == 1
 		}
 		return nil
 	})
+	c.unknown = len(c.after) > 0 && !isKnown(c.after)
 	if _, twice := d.outputs[c.address]; err == nil && (twice || !c.read) {
 		err = fmt.Errorf("it does not change the output %.100s once", c.address)
 	}

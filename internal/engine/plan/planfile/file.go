@@ -67,6 +67,9 @@ type change struct {
 	importIdentity                       []byte
 	// read: the message has values.
 	read bool
+	// unknown: a part of the value after the change of an output is known only after the apply. sensitive: the code marks
+	// the output.
+	unknown, sensitive bool
 }
 
 // invocation of an action of a provider.

@@ -127,7 +127,7 @@ func compareWithLibrary(t *testing.T, raw []byte, plan *message, described proto
 	}
 	if f, err := decodePlan(raw, false); (err == nil) != (errOurs == nil) {
 		t.Errorf("%x: %v, and without values: %v", raw, errOurs, err)
-	} else if err == nil && (!slices.Equal(f.Changes(), ours.Changes()) || f.Partial() != ours.Partial()) {
+	} else if err == nil && (!slices.Equal(f.Changes(), ours.Changes()) || !slices.Equal(f.Outputs(), ours.Outputs()) || f.Partial() != ours.Partial()) {
 		t.Errorf("%x has other changes without values: %v", raw, f.Changes())
 	}
 }

@@ -79,9 +79,30 @@ func compare(value []byte, shown, unknown any, marked bool) error {
 	return c.same(shown, unknown)
 }
 
-// isKnown reports that all of a value is known before the apply.
+// isKnown reports that all of a value is known before the apply. It stores nothing of the value.
 func isKnown(value []byte) bool {
-	_, err := msgpack.NewDecoder(bytes.NewReader(value)).DecodeInterface() // which does not know the type of unknown ones
+	return nextIsKnown(msgpack.NewDecoder(bytes.NewReader(value)))
+}
+
+func nextIsKnown(file *msgpack.Decoder) bool {
+	code, err := file.PeekCode()
+	n := 0
+	switch {
+	case err != nil || msgpcode.IsExt(code): // which unknown values are
+		return false
+	case isArray(code):
+		n, err = file.DecodeArrayLen()
+	case isMap(code):
+		n, err = file.DecodeMapLen()
+		n *= 2
+	default:
+		return file.Skip() == nil
+	}
+	for range n {
+		if !nextIsKnown(file) {
+			return false
+		}
+	}
 	return err == nil
 }
 

@@ -85,6 +85,36 @@ func (p Plan) Message(t TB) []byte {
 	return Message(plan, 14, []byte("1.12.6"))
 }
 
+// Output is a change of an output of the root module.
+type Output struct {
+	Name   string
+	Action uint64
+	// Values are those before and after the change, one of a creation and of a deletion.
+	Values    []any
+	Sensitive bool
+}
+
+// WithOutputs is the message of a plan that also changes outputs.
+func WithOutputs(t TB, plan []byte, outputs ...Output) []byte {
+	t.Helper()
+	for _, o := range outputs {
+		change := Number(nil, 1, o.Action)
+		for _, value := range o.Values {
+			data, err := msgpack.Marshal(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change = Message(change, 2, Message(nil, 1, data))
+		}
+		output := Message(Message(nil, 1, []byte(o.Name)), 2, change)
+		if o.Sensitive {
+			output = Number(output, 3, 1)
+		}
+		plan = Message(plan, 4, output)
+	}
+	return plan
+}
+
 // Zip is the archive with a message as its plan; with several there are several plans.
 func Zip(t TB, plans ...[]byte) []byte {
 	t.Helper()
