@@ -37,6 +37,7 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	for _, stack := range pr.Status.Stacks {
 		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), cmp.Or(string(stack.Phase), "-"), stackLine(stack))
 	}
+	pullRequestDependents(p, pr)
 	pullRequestStackSets(p, pr)
 	if pr.Status.Unplanned != nil {
 		p.title("Not planned")
@@ -106,6 +107,19 @@ func pullRequestStackSets(p *page, pr *v1alpha1.PullRequest) {
 	}
 }
 
+// pullRequestDependents prints the other Stacks that the merge changes through outputs.
+func pullRequestDependents(p *page, pr *v1alpha1.PullRequest) {
+	if len(pr.Status.Dependents)+int(pr.Status.MoreDependents) > 0 {
+		p.title("Other Stacks after the merge")
+	}
+	for _, d := range pr.Status.Dependents {
+		p.text("  %s/%s: %s", d.Namespace, d.Name, Clean(d.Message))
+	}
+	if more := pr.Status.MoreDependents; more > 0 {
+		p.text("  and %d more", more)
+	}
+}
+
 // applyHints returns the commands for the first Stack that failed, and the first one that waits for an approval.
 func applyHints(apply *v1alpha1.PullRequestApply, s Style) (hints []string) {
 	for _, phase := range []v1alpha1.StackApplyPhase{v1alpha1.StackApplyFailed, v1alpha1.StackApplyAwaitingApproval} {
@@ -145,6 +159,9 @@ func stackLine(stack v1alpha1.PullRequestStack) string {
 	}
 	if stack.New {
 		parts = append(parts, "new")
+	}
+	if stack.Deferred {
+		parts = append(parts, "deferred")
 	}
 	if stack.Plan != nil {
 		parts = append(parts, runinfo.Summary(stack.Plan))

@@ -186,6 +186,9 @@ func describeRun(row *v1alpha1.PullRequestStackApply, run *v1alpha1.Run) {
 	case reason.WaitsFor == v1alpha1.WaitsForWindow, reason.WaitsFor == v1alpha1.WaitsForResume,
 		reason.Severity == v1alpha1.SeverityError:
 		row.Phase = v1alpha1.StackApplyWaiting
+		if reason.WaitsFor == v1alpha1.WaitsForWindow {
+			row.OpensAt = run.Status.WindowOpensAt
+		}
 	default:
 		row.Phase, row.Reason, row.Message = v1alpha1.StackApplyApplying, "", ""
 	}

@@ -88,6 +88,9 @@ func run(revision string, phase v1alpha1.RunPhase, reason string) func(*AfterSta
 	}
 }
 
+// opens sets when the window of the Run opens.
+func opens(s *AfterStack) { s.Run.Status.WindowOpensAt = &metav1.Time{Time: noon.Add(time.Hour)} }
+
 // past appends the Run net-2 to the history.
 func past(revision string, operation v1alpha1.Operation, applied bool) func(*AfterStack) {
 	return func(s *AfterStack) {
@@ -149,6 +152,10 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 			isAwaitingApproval, "net-2 AwaitingApproval"},
 		"a Run waits for a window": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "WindowClosed")}, 0,
 			isWaiting, "net-2 WindowClosed"},
+		"a Run waits for a window whose time is known": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "WindowClosed"), opens}, 0,
+			isWaiting, "net-2 WindowClosed 2026-11-27T13:00:00Z"},
+		"a Run waits for a Secret, and waited for a window before": {facts{run(withRevision, v1alpha1.PhasePlanning, "InputsNotFound"), opens}, 0,
+			isWaiting, "net-2 InputsNotFound"},
 		"a Run waits for a Secret": {facts{run(withRevision, v1alpha1.PhasePlanning, "InputsNotFound")}, 0,
 			isWaiting, "net-2 InputsNotFound"},
 		"a Run of the Stack that is suspended": {facts{run(withRevision, "", "Suspended")}, 0,
@@ -195,6 +202,9 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		}
 		got := after.next(known, noon).Stacks[0]
 		row := strings.TrimSpace(got.Run + " " + got.Reason)
+		if got.OpensAt != nil {
+			row += " " + got.OpensAt.UTC().Format(time.RFC3339)
+		}
 		if got.Plan != nil {
 			row += fmt.Sprint(" ", got.Plan.Add+got.Plan.Change)
 		}

@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pullrequest/command"
+	"cairn.dev/cairn/internal/engine/plan/fingerprint"
 	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
@@ -82,22 +83,42 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 		if d := settings.CarryApproval.MaxAge; d != nil {
 			facts.MaxAge = d.Duration
 		}
+		var err error
 		if facts.Refusal() == "" {
-			var err error
 			if facts.SameInputs, err = r.Merger.SameInputs(ctx, known.InputsDigest, s.Run.Spec.InputsDigest); err != nil {
 				return err
 			}
 		}
 		if facts.Refusal() == "" {
-			var err error
 			if facts.Allowed, err = r.mayApprove(ctx, provider, known.Approval.By, Key{s.Run.Namespace, s.Run.Name}, w.Now); err != nil {
 				return err
 			}
+		}
+		if facts.Differs, err = r.differing(ctx, known, s.Run); err != nil {
+			return err
 		}
 		s.Carried = facts
 		from[key] = s
 	}
 	return nil
+}
+
+// differing returns the names of the parts in which the plan of a Run differs from the approved one; nil if it does not,
+// or if that is not stored.
+func (r *Reconciler) differing(ctx context.Context, known v1alpha1.PullRequestStack, run *v1alpha1.Run) ([]string, error) {
+	approved, now := known.Plan, run.Status.Plan
+	if approved == nil || now == nil || approved.Fingerprint == "" || now.Fingerprint == "" || approved.Fingerprint == now.Fingerprint {
+		return nil, nil
+	}
+	before, err := r.Plans.Parts(ctx, known.Namespace, known.RunUID, approved.Digest)
+	if err != nil || before == nil {
+		return nil, err
+	}
+	after, err := r.Plans.Parts(ctx, run.Namespace, run.UID, now.Digest)
+	if err != nil || after == nil {
+		return nil, err
+	}
+	return fingerprint.Differences(before, after), nil
 }
 
 // mayApprove reports whether a user of the Git provider has the verb approve on a Run now.

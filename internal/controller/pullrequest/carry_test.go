@@ -9,10 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
@@ -236,7 +238,7 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		want   string
 	}{
 		"the plan does the same":        {planFor("create net"), true, nil, "Approved by gitlab:git.example.com:alice"},
-		"the plan does something else":  {planFor("create two"), true, nil, "The approval by gitlab:git.example.com:alice does not count: the plan does something else"},
+		"the plan does something else":  {planFor("create two"), true, nil, "The approval by gitlab:git.example.com:alice does not count: the plan does something else: it differs in aws_vpc.net, output vpc"},
 		"the user lost the verb":        {planFor("create net"), false, nil, "The approval by gitlab:git.example.com:alice does not count: gitlab:git.example.com:alice does not have the verb approve on the Run"},
 		"it is older than a day":        {planFor("create net"), true, func(w *Snapshot) { w.Now = w.Now.Add(25 * time.Hour) }, "The approval by gitlab:git.example.com:alice does not count: it is older than spec.pullRequests.carryApproval.maxAge (24h0m0s)"},
 		"it is not configured any more": {planFor("create net"), true, func(w *Snapshot) { w.Settings.CarryApproval = nil }, ""},
@@ -257,7 +259,10 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(stored), waits.Run); err != nil {
 			t.Fatal(err)
 		}
-		r := &Reconciler{Access: verbs(test.verb), Merger: &gitModel{}, Client: kube}
+		r := &Reconciler{Access: verbs(test.verb), Merger: &gitModel{}, Client: kube, Plans: storedParts{
+			w.PullRequest.Status.Stacks[w.stack(Key{"web", "net"})].Plan.Digest: {"aws_vpc.net": "1", "output vpc": "2", "aws_subnet.a": "3"},
+			planFor("create two").Digest:                                        {"aws_vpc.net": "4", "aws_subnet.a": "3"},
+		}}
 		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com", Client: commented{}}); err != nil {
 			t.Fatal(err)
 		}
@@ -289,6 +294,17 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 			t.Errorf("%s: it is written again: %+v", name, d.Status.Apply.Stacks[1])
 		}
 	}
+}
+
+// storedParts has the parts of plans by their digests.
+type storedParts map[string]map[string]string
+
+func (storedParts) JSON(context.Context, string, types.UID, string, int64) ([]byte, error) {
+	return nil, bucket.ErrNotFound
+}
+
+func (s storedParts) Parts(_ context.Context, _ string, _ types.UID, digest string) (map[string]string, error) {
+	return s[digest], nil
 }
 
 func schemeOf(t *testing.T) *runtime.Scheme {

@@ -132,6 +132,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	}
 	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded { // the lists of the merge before stay
 		next.StackSets, next.MoreStackSets, next.Unplanned = nil, 0, nil
+		next.Dependents, next.MoreDependents = nil, 0
 	}
 	if next.Apply = w.applyOf(); w.After != nil {
 		next.Apply = w.After.next(next.Apply, w.Now)
@@ -208,7 +209,9 @@ func (w Snapshot) stacks(next *v1alpha1.PullRequestStatus) {
 		}
 	}
 	next.Stacks = w.observed(next.Stacks)
+	w.resolveMissing(next.Stacks)
 	w.setOnMerge(next.Stacks)
+	w.setDependents(next)
 	for i, s := range next.Stacks {
 		next.Stacks[i].Approval, next.Stacks[i].Shown = standing(s, next.Head), stillShown(s, next.Head)
 	}
@@ -268,6 +271,7 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 		if plan := run.Status.Plan; plan != nil && run.Status.Phase.Finished() {
 			lean := *plan.DeepCopy()
 			lean.Resources = nil
+			lean.Outputs, lean.MoreOutputs = listOutputs(plan)
 			if lean.Policy != nil {
 				lean.Policy.Findings = first(lean.Policy.Findings)
 			}
@@ -360,12 +364,16 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 		}
 		effects = "; " + stops + " deleted: the merge destroys nothing" + effects
 	}
+	later := runinfo.Dependents(s.Stacks, s.Dependents, s.MoreDependents)
+	if later != "" {
+		effects += "; " + later
+	}
 	unplanned := runinfo.Unplanned(s.Unplanned)
 	if unplanned != "" {
 		effects += "; not planned: " + unplanned
 	}
 	switch {
-	case all+len(s.Skipped) == 0 && !fails && stopping > 0:
+	case all+len(s.Skipped) == 0 && !fails && (stopping > 0 || later != ""):
 		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, strings.TrimPrefix(effects, "; ")
 	case all+len(s.Skipped) == 0 && !fails && unplanned != "":
 		return metav1.ConditionTrue, v1alpha1.ReasonChangesNotPlanned, "no Stack is affected" + effects

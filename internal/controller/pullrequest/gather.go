@@ -279,6 +279,9 @@ func (g *Gatherer) storeInputs(
 	}
 	if w.Problem != nil {
 		into.Problem, into.Waits = w.Problem.Message, w.Problem.Transient
+		for _, m := range w.MissingOutputs {
+			into.missing = append(into.missing, missingOutput{of: Key{m.Stack.Namespace, m.Stack.Name}, output: m.Output})
+		}
 		return nil
 	}
 	into.Revision, into.Source = w.Revision, w.Source

@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 const (
@@ -262,7 +263,8 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		MaxStacks: int(*w.Settings.MaxStacks), StackSets: s.StackSets, MoreStackSets: int(s.MoreStackSets),
 	}
 	if !s.Phase.Ended() {
-		report.Unplanned = s.Unplanned
+		report.Unplanned, report.Dependents, report.MoreDependents = s.Unplanned, s.Dependents, int(s.MoreDependents)
+		report.Later = runinfo.Dependents(s.Stacks, s.Dependents, s.MoreDependents)
 	}
 	ready := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	report.Unread = ready != nil && ready.Reason == v1alpha1.ReasonBaseNotRead
@@ -286,7 +288,8 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
-			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand, UnappliedRun: one.UnappliedRun,
+			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand, Deferred: one.Deferred,
+			UnappliedRun: one.UnappliedRun,
 		}
 		if one.Approval != nil {
 			stack.Approval = one.Approval.Text()

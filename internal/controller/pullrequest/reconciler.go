@@ -194,7 +194,10 @@ func (r *Reconciler) gather(
 	if err := r.gatherCarried(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read whether approvals count: %w", err)
 	}
-	return w, r.gatherRuns(ctx, &w)
+	if err := r.gatherRuns(ctx, &w); err != nil {
+		return w, err
+	}
+	return w, r.gatherReaders(ctx, &w)
 }
 
 // merge merges the head into the base. If the pull request may be merged already, it reads whether it is: the merge

@@ -25,6 +25,8 @@ const maxPlanJSON = 8 << 20
 type Plans interface {
 	// JSON returns the masked JSON of a plan, at most limit bytes.
 	JSON(ctx context.Context, namespace string, run types.UID, digest string, limit int64) ([]byte, error)
+	// Parts returns the fingerprints of the parts of a plan by their names; nil if they are not stored.
+	Parts(ctx context.Context, namespace string, run types.UID, digest string) (map[string]string, error)
 }
 
 // sender returns how messages of a pull request are sent. It sets when the Git provider received the comment with the

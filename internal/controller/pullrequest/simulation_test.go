@@ -437,6 +437,10 @@ func (noArtifacts) JSON(context.Context, string, types.UID, string, int64) ([]by
 	return nil, bucket.ErrNotFound
 }
 
+func (noArtifacts) Parts(context.Context, string, types.UID, string) (map[string]string, error) {
+	return nil, nil
+}
+
 // check checks what the Git provider and the API server have in the end.
 func (h *history) check() {
 	known := map[int]bool{}

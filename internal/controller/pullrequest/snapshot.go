@@ -26,6 +26,8 @@ type Snapshot struct {
 	Runs map[Key]*v1alpha1.Run
 	// Unapplied are the Runs of Stacks with changes of the base that are not applied, of those whose plans ended.
 	Unapplied map[Key]string
+	// Readers of outputs of the Stacks whose plans change outputs, and the readers of these.
+	Readers map[Key][]Reader
 	// After is what the Stacks did with the merge, if the pull request is merged and not all of that is final.
 	After *After
 	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those of a
@@ -78,6 +80,8 @@ type Affected struct {
 	// Problem is why the plan cannot start. Waits reports that it ends by itself.
 	Problem string
 	Waits   bool
+	// missing are the outputs that do not exist, if they are the reason of Problem.
+	missing []missingOutput
 	// Backend is the type of the engine's backend that has the state, of which the plan gets Cairn's copy; empty if Cairn
 	// keeps the state.
 	Backend string

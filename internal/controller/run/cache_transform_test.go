@@ -26,6 +26,7 @@ func whole(phase v1alpha1.RunPhase) *v1alpha1.Run {
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "Applied", Message: "1 to add"}},
 			Plan: &v1alpha1.Plan{
 				Digest: "sha256:1", Changes: true, Add: 1, Resources: []v1alpha1.ResourceChange{{Address: "a.b", Action: "create"}},
+				Outputs:   []v1alpha1.OutputChange{{Name: "vpc", Action: "create"}},
 				Untracked: []v1alpha1.UntrackedResource{{Address: "c.d", Reason: "no import"}},
 				Policy:    &v1alpha1.PolicyResult{Checked: 2, Warned: 1, Findings: []v1alpha1.PolicyFinding{{Message: "tag it"}}},
 			},
@@ -53,6 +54,7 @@ func TestLeanKeepsAnUnfinishedRunComplete(t *testing.T) {
 func TestLean(t *testing.T) {
 	want := whole(v1alpha1.PhaseFailed)
 	want.Labels, want.Annotations, want.Status.Plan.Resources, want.Status.Plan.Policy.Findings = nil, nil, nil, nil
+	want.Status.Plan.Outputs = nil
 	want.Status.Attempts[0].Steps = nil
 	want.Status.Attempts[1].Steps = []v1alpha1.Step{
 		{Name: "apply", State: v1alpha1.StepSkipped, Message: "apply says"}, {Name: "outputs", State: v1alpha1.StepFailed, Message: "outputs says"},
@@ -63,6 +65,11 @@ func TestLean(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+	}
+	ofPull := whole(v1alpha1.PhaseFailed)
+	ofPull.Spec.PullRequest = &v1alpha1.RunPullRequest{}
+	if TrimRun(ofPull); len(ofPull.Status.Plan.Outputs) != 1 {
+		t.Error("a pull request does not show what depends on the outputs of a plan that failed")
 	}
 	// What is decided on is as before.
 	full := whole(v1alpha1.PhaseFailed)

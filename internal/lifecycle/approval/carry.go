@@ -3,6 +3,7 @@ package approval
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -21,6 +22,9 @@ type Carried struct {
 	// Merged reports that the revision of the Run has the merge commit. SameInputs reports that both plans are of the same
 	// code, values and engine.
 	Merged, SameInputs bool
+	// Differs are the names of the parts in which the plan differs from the approved one, such as addresses of resources,
+	// without secrets. Empty if they are not known.
+	Differs []string
 	// Allowed reports that the user has the verb approve on the Run now.
 	Allowed bool
 	// UnreadReviews is why the reviews of the pull request cannot be read; empty if they can.
@@ -50,7 +54,7 @@ func (c Carried) Refusal() string {
 	case c.Plan == nil || !isComparable(c.Plan) || !isComparable(plan):
 		return "Cairn cannot compare the plan with the approved one"
 	case a.Fingerprint != c.Plan.Fingerprint || a.Fingerprint != plan.Fingerprint:
-		return "the plan does something else"
+		return "the plan does something else" + c.parts()
 	case engineOf(plan) != engineOf(c.Plan):
 		return "the plan is of another version of the engine"
 	case !c.SameInputs:
@@ -65,6 +69,20 @@ func (c Carried) Refusal() string {
 		return a.By + " does not have the verb approve on the Run"
 	}
 	return ""
+}
+
+// parts names what the plan does differently: ": it differs in aws_vpc.main and 2 more". Empty if that is not known.
+func (c Carried) parts() string {
+	const most = 5
+	n := len(c.Differs)
+	if n == 0 {
+		return ""
+	}
+	text := ": it differs in " + strings.Join(c.Differs[:min(n, most)], ", ")
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
+	}
+	return text
 }
 
 func (c Carried) prevents() bool { return c.Run.Spec.PreventSelfApproval || c.PreventSelfApproval }

@@ -45,7 +45,13 @@ func TestApprovalIsCarriedToTheSamePlanOnly(t *testing.T) {
 		"older than maxAge":                   {func(c *Carried) { c.Now = c.Now.Add(time.Hour) }, "older than spec.pullRequests.carryApproval.maxAge"},
 		"the user lost the verb":              {func(c *Carried) { c.Allowed = false }, "does not have the verb approve"},
 		"another fingerprint":                 {func(c *Carried) { c.Run.Status.Plan.Fingerprint = "g" }, "does something else"},
-		"a newer plan in the pull request":    {func(c *Carried) { c.Plan.Fingerprint = "g" }, "does something else"},
+		"another fingerprint, in parts that are known": {func(c *Carried) {
+			c.Run.Status.Plan.Fingerprint, c.Differs = "g", []string{"aws_vpc.a", "output vpc"}
+		}, "the plan does something else: it differs in aws_vpc.a, output vpc"},
+		"another fingerprint, in many parts": {func(c *Carried) {
+			c.Run.Status.Plan.Fingerprint, c.Differs = "g", []string{"a", "b", "c", "d", "e", "f", "g"}
+		}, "it differs in a, b, c, d, e and 2 more"},
+		"a newer plan in the pull request": {func(c *Carried) { c.Plan.Fingerprint = "g" }, "does something else"},
 		"no fingerprint": {func(c *Carried) {
 			c.Run.Status.Plan.Fingerprint, c.Plan.Fingerprint, c.Approval.Fingerprint = "", "", ""
 		}, "cannot compare"},

@@ -359,6 +359,11 @@ export interface components {
                         /** @description Namespace of the Stack. */
                         namespace: string;
                         /**
+                         * Format: date-time
+                         * @description OpensAt is when the window opens that the Run waits for. Unset if it waits for none.
+                         */
+                        opensAt?: string;
+                        /**
                          * @description Phase is what the Stack did with the merge.
                          * @enum {string}
                          */
@@ -422,6 +427,25 @@ export interface components {
                              *     action is no resource: no other number includes it.
                              */
                             invoke?: number;
+                            /**
+                             * Format: int32
+                             * @description MoreOutputs is the number of outputs that change and are not in outputs.
+                             */
+                            moreOutputs?: number;
+                            /**
+                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+                             *     100. Empty if Cairn cannot read the plan file.
+                             */
+                            outputs?: {
+                                /** @description Action is the planned action: create, update or delete. */
+                                action: string;
+                                /** @description Known is true if all of the new value is known before the apply. False for an output that is deleted. */
+                                known?: boolean;
+                                /** @description Name of the output. Example: vpc. */
+                                name: string;
+                                /** @description Sensitive is true if the code marks the output as sensitive. */
+                                sensitive?: boolean;
+                            }[];
                             /**
                              * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
                              *     targets module.net.
@@ -656,6 +680,26 @@ export interface components {
                     }[];
                 };
                 /**
+                 * @description Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they read
+                 *     outputs that its plans change, by namespace and name. At most 100.
+                 */
+                dependents?: {
+                    /**
+                     * @description Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example: planned
+                     *     after staging/network is applied (vpc).
+                     */
+                    message: string;
+                    /** @description Name of the Stack. */
+                    name: string;
+                    /** @description Namespace of the Stack. */
+                    namespace: string;
+                    /**
+                     * @description Possible is true if it is not known whether an output that the Stack reads changes: it depends on a Stack that is
+                     *     planned after the merge too, or Cairn does not know the changes of all outputs.
+                     */
+                    possible?: boolean;
+                }[];
+                /**
                  * Format: date-time
                  * @description EndedAt is when Cairn detected that the pull request is merged or closed. Unset while it is open.
                  */
@@ -678,6 +722,12 @@ export interface components {
                     /** @description Tree is the ID of the merged tree. Unset if there are conflicts. */
                     tree?: string;
                 };
+                /**
+                 * Format: int32
+                 * @description MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the Repository,
+                 *     which are not named.
+                 */
+                moreDependents?: number;
                 /**
                  * Format: int32
                  * @description MoreStackSets is the number of StackSets beyond these.
@@ -803,6 +853,11 @@ export interface components {
                      */
                     backend?: string;
                     /**
+                     * @description Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and that
+                     *     another Stack of the pull request adds. The message names both. The status of the pull request does not fail.
+                     */
+                    deferred?: boolean;
+                    /**
                      * @description DeletedDirectory is the directory of the Stack if the pull request deletes it. The plan then shows what
                      *     destroying the Stack would do. The merge does not destroy it.
                      */
@@ -838,8 +893,8 @@ export interface components {
                      */
                     phase?: "Queued" | "Planning" | "AwaitingApproval" | "Applying" | "Shell" | "Succeeded" | "Failed" | "Canceled" | "Superseded";
                     /**
-                     * @description Plan is the summary of the plan, without resources, and with at most 5 findings of policies. Unset until the plan
-                     *     succeeds.
+                     * @description Plan is the summary of the plan, without resources, and with at most 5 findings of policies and 30 outputs. Unset
+                     *     until the plan succeeds.
                      */
                     plan?: {
                         /**
@@ -899,6 +954,25 @@ export interface components {
                          *     action is no resource: no other number includes it.
                          */
                         invoke?: number;
+                        /**
+                         * Format: int32
+                         * @description MoreOutputs is the number of outputs that change and are not in outputs.
+                         */
+                        moreOutputs?: number;
+                        /**
+                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+                         *     100. Empty if Cairn cannot read the plan file.
+                         */
+                        outputs?: {
+                            /** @description Action is the planned action: create, update or delete. */
+                            action: string;
+                            /** @description Known is true if all of the new value is known before the apply. False for an output that is deleted. */
+                            known?: boolean;
+                            /** @description Name of the output. Example: vpc. */
+                            name: string;
+                            /** @description Sensitive is true if the code marks the output as sensitive. */
+                            sensitive?: boolean;
+                        }[];
                         /**
                          * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
                          *     targets module.net.
@@ -2021,6 +2095,25 @@ export interface components {
                      */
                     invoke?: number;
                     /**
+                     * Format: int32
+                     * @description MoreOutputs is the number of outputs that change and are not in outputs.
+                     */
+                    moreOutputs?: number;
+                    /**
+                     * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+                     *     100. Empty if Cairn cannot read the plan file.
+                     */
+                    outputs?: {
+                        /** @description Action is the planned action: create, update or delete. */
+                        action: string;
+                        /** @description Known is true if all of the new value is known before the apply. False for an output that is deleted. */
+                        known?: boolean;
+                        /** @description Name of the output. Example: vpc. */
+                        name: string;
+                        /** @description Sensitive is true if the code marks the output as sensitive. */
+                        sensitive?: boolean;
+                    }[];
+                    /**
                      * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
                      *     targets module.net.
                      */
@@ -2141,6 +2234,12 @@ export interface components {
                  * @description Retries is the number of attempts that followed a failed attempt.
                  */
                 retries?: number;
+                /**
+                 * Format: date-time
+                 * @description WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens within a
+                 *     year.
+                 */
+                windowOpensAt?: string;
             };
         };
         /**
@@ -3481,6 +3580,25 @@ export interface components {
                              *     action is no resource: no other number includes it.
                              */
                             invoke?: number;
+                            /**
+                             * Format: int32
+                             * @description MoreOutputs is the number of outputs that change and are not in outputs.
+                             */
+                            moreOutputs?: number;
+                            /**
+                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+                             *     100. Empty if Cairn cannot read the plan file.
+                             */
+                            outputs?: {
+                                /** @description Action is the planned action: create, update or delete. */
+                                action: string;
+                                /** @description Known is true if all of the new value is known before the apply. False for an output that is deleted. */
+                                known?: boolean;
+                                /** @description Name of the output. Example: vpc. */
+                                name: string;
+                                /** @description Sensitive is true if the code marks the output as sensitive. */
+                                sensitive?: boolean;
+                            }[];
                             /**
                              * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
                              *     targets module.net.

@@ -56,6 +56,7 @@ export default function PullRequest() {
   const skipped = status.skipped ?? []
   const sets = status.stackSets ?? []
   const conflicts = status.merge?.conflicts ?? []
+  const dependents = (status.dependents ?? []).length + (status.moreDependents ?? 0)
   return (
     <>
       <PageHead
@@ -118,6 +119,20 @@ export default function PullRequest() {
       <Section title={`Affected Stacks (${row.affected})`} actions={row.plan && <Counts of={row.plan} />}>
         <Stacks row={row} stacks={status.stacks ?? []} />
       </Section>
+      {dependents > 0 && (
+        <Section title={`Other Stacks after the merge (${dependents})`}>
+          <ul className="divide-line divide-y">
+            {(status.dependents ?? []).map((d) => (
+              <li key={`${d.namespace}/${d.name}`} className="p-3 break-words">
+                <StackLink stack={d} />: {safe(d.message)}
+              </li>
+            ))}
+          </ul>
+          {!!status.moreDependents && (
+            <p className="border-line text-muted border-t p-3">{status.moreDependents} more are not listed.</p>
+          )}
+        </Section>
+      )}
       {status.unplanned && (
         <Section title="Changes that no plan shows">
           <NotPlanned of={status.unplanned} />
@@ -387,7 +402,7 @@ function StackLink({ stack }: { stack: { namespace: string; name: string; new?: 
 
 /** The phase of the Run; of a Stack without one, that it is not planned. */
 function Phase({ stack }: { stack: Affected }) {
-  return stack.phase ? <PhaseBadge phase={stack.phase} /> : <Badge>Not planned</Badge>
+  return stack.phase ? <PhaseBadge phase={stack.phase} /> : <Badge>{stack.deferred ? 'Deferred' : 'Not planned'}</Badge>
 }
 
 /** The link to the plan: that of the Run. */

@@ -693,7 +693,10 @@ describe('pull requests', () => {
               },
             },
             { namespace: 'shop', name: 'old', phase: 'Planning' },
+            { namespace: 'shop', name: 'later', deferred: true, message: `planned after blog/dns is applied ${hostile}` },
           ],
+          dependents: [{ namespace: 'shop', name: 'cluster', message: `planned after blog/dns is applied (${hostile})` }],
+          moreDependents: 7,
           apply: {
             stacks: [
               { namespace: 'prod', name: 'net', phase: 'Failed', run: 'net-12', reason: 'RunFailed', message: hostile },
@@ -712,6 +715,11 @@ describe('pull requests', () => {
     expect(rowOf(before, /shop\/net/)).toHaveTextContent('Approved by a review of gitea:git.example.com:bob')
     expect(rowOf(before, /prod\/net/)).toHaveTextContent('Waits for an approval: spec.apply is Manual <img')
     expect(rowOf(before, /prod\/net/)).toHaveTextContent(/The approval by <img.* is void: another head/)
+    expect(rowOf(before, /shop\/later/)).toHaveTextContent('Deferred')
+    expect(rowOf(before, /shop\/later/)).toHaveTextContent('planned after blog/dns is applied <img')
+    expect(screen.getByRole('heading', { name: 'Other Stacks after the merge (8)' })).toBeInTheDocument()
+    expect(screen.getByRole('link', { name: 'shop/cluster' })).toHaveAttribute('href', '/stacks/shop/cluster')
+    expect(screen.getByText('7 more are not listed.')).toBeInTheDocument()
     const after = screen.getByRole('table', { name: 'After the merge' })
     expect(rowOf(after, /prod\/net/)).toHaveTextContent('Run failed')
     expect(within(after).getByRole('link', { name: 'Run of shop/net after the merge' })).toHaveAttribute(

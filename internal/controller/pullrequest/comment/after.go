@@ -251,6 +251,9 @@ func (s Applied) next(base string) string {
 		case v1alpha1.ReasonSuspended:
 			return command("resume", s.Name)
 		case v1alpha1.ReasonWindowClosed:
+			if s.OpensAt != nil {
+				return "It continues at " + s.OpensAt.UTC().Format("2006-01-02 15:04 UTC") + ", when the window opens"
+			}
 			return "It continues when the window opens"
 		}
 		return command("describe", s.Name)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -44,7 +47,7 @@ func allPhases() PullRequest {
 		did("cdn", v1alpha1.StackApplyApplying, "", ""),
 		without("slow", v1alpha1.StackApplyPending, "", ""),
 		with(did("db", v1alpha1.StackApplyAwaitingApproval, v1alpha1.ReasonAwaitingApproval, "1 to destroy; approve it"), v1alpha1.Plan{Destroy: 1}),
-		did("night", v1alpha1.StackApplyWaiting, v1alpha1.ReasonWindowClosed, "a window opens at Mon 08:00"),
+		opening(did("night", v1alpha1.StackApplyWaiting, v1alpha1.ReasonWindowClosed, "no window allows Apply now")),
 		without("paused", v1alpha1.StackApplyWaiting, v1alpha1.ReasonSuspended, "spec.suspend is true"),
 		without("later", v1alpha1.StackApplyWaiting, v1alpha1.ReasonDependencyNotReady, "waits for Stack net"),
 		did("dns", v1alpha1.StackApplyFailed, "EngineError", "Error: Invalid zone\n\n  on main.tf line 3:\n   3:   zone = \"a|b\"\n"),
@@ -53,6 +56,12 @@ func allPhases() PullRequest {
 		without("lab", v1alpha1.StackApplyStopped, v1alpha1.ReasonDestroyed, "all resources are destroyed"),
 		without("lost", v1alpha1.StackApplySuperseded, "", ""),
 	)
+}
+
+// opening lets a Stack wait for a window.
+func opening(s Applied) Applied {
+	s.OpensAt = &metav1.Time{Time: time.Date(2026, 12, 7, 9, 0, 0, 0, time.FixedZone("CET", 3600))}
+	return s
 }
 
 // hostileAfter has text of others in each field that can have it.
@@ -74,6 +83,7 @@ func TestNextStepsAfterTheMerge(t *testing.T) {
 		"`cairn -n web approve db-8`, by a user with the verb `approve` on Runs in the namespace `web`",
 		"`cairn -n web retry dns`", "`cairn -n web apply mail`", "`cairn -n web resume paused`", "`cairn -n web describe old`",
 		"`cairn -n web apply lab`", "does not have the merge any more", "Applied: 3 added, 1 changed", "Applied: no changes",
+		"It continues at 2026-12-07 08:00 UTC, when the window opens",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)

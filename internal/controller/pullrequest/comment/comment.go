@@ -51,6 +51,11 @@ type PullRequest struct {
 	MoreStackSets int                            `json:",omitempty"`
 	// Unplanned is what the merge changes and no plan shows; nil for nothing.
 	Unplanned *v1alpha1.PullRequestUnplanned `json:",omitempty"`
+	// Dependents are other Stacks that the merge changes through outputs, MoreDependents is the number of those that are
+	// not named, and Later summarizes what is planned after the merge; empty for nothing.
+	Dependents     []v1alpha1.PullRequestDependent `json:",omitempty"`
+	MoreDependents int                             `json:",omitempty"`
+	Later          string                          `json:",omitempty"`
 	// After is what the affected Stacks did with the merge; nil before that.
 	After *After `json:",omitempty"`
 }
@@ -86,6 +91,9 @@ type Stack struct {
 	New bool `json:",omitempty"`
 	// AwaitsCommand: it is not planned before a command names the head; Failure is why.
 	AwaitsCommand bool `json:",omitempty"`
+	// Deferred: it reads an output that another Stack of the pull request adds, so it is planned after the merge; Failure
+	// is after which one. It fails nothing.
+	Deferred bool `json:",omitempty"`
 	// UnappliedRun is the Run with changes of the base that were not applied when the plan ended; empty if there was none.
 	UnappliedRun string `json:",omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any
@@ -107,10 +115,10 @@ const (
 	Failure State = "failure"
 )
 
-// isUnplanned reports that a Stack has no plan and needs none: it does not exist and cannot be planned, or its
-// directory is deleted and it was never applied. One that waits for a command can be planned.
+// isUnplanned reports that a Stack has no plan and needs none: it is deferred, it does not exist and cannot be planned,
+// or its directory is deleted and it was never applied. One that waits for a command can be planned.
 func (s Stack) isUnplanned() bool {
-	return (s.New || s.DeletedDirectory != "") && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
+	return s.Deferred || (s.New || s.DeletedDirectory != "") && !s.AwaitsCommand && s.Phase == "" && s.Failure != ""
 }
 
 // result returns the state of a Stack's plan, and why it is not a success.
@@ -141,6 +149,8 @@ func (s Stack) result() (state State, why string) {
 // changes summarizes the plan as the rest of Cairn does; empty without one.
 func (s Stack) changes() string {
 	switch {
+	case s.Deferred:
+		return ""
 	case s.isUnplanned() && s.New:
 		return "new, not planned"
 	case s.isUnplanned():
@@ -171,6 +181,9 @@ func (s Stack) stops() bool {
 
 // onMerge describes what the Stack does when the pull request is merged.
 func (s Stack) onMerge() string {
+	if s.Deferred {
+		return cell(shorten.Characters(s.Failure, longestReason))
+	}
 	if s.OnMerge == nil {
 		return ""
 	}
@@ -228,7 +241,7 @@ func (pr PullRequest) planned() (State, string) {
 		switch {
 		case s.AwaitsCommand:
 			waiting++
-		case s.isUnplanned() && s.New:
+		case s.Deferred, s.isUnplanned() && s.New:
 			n--
 			continue
 		}
@@ -266,6 +279,9 @@ func (pr PullRequest) planned() (State, string) {
 		effects = " " + count(stopping, "Stack stops, since its directory is", "Stacks stop, since their directories are") +
 			" deleted: the merge destroys nothing." + effects
 	}
+	if pr.Later != "" {
+		effects += " " + pr.Later + "."
+	}
 	unplanned := runinfo.Unplanned(pr.Unplanned)
 	if unplanned != "" {
 		effects += " Not planned: " + unplanned + "."
@@ -289,6 +305,8 @@ func (pr PullRequest) planned() (State, string) {
 		return Failure, count(len(pr.Skipped), "affected Stack is", "affected Stacks are") + " not planned."
 	case pr.Unread:
 		return Success, "Nothing is planned: no Stack reads the base." + effects
+	case n == 0 && pr.Later != "":
+		return Success, strings.TrimSpace(effects)
 	case n == 0 && unplanned != "": // Git providers have no neutral state that a required status may have
 		return Success, "No Stack is affected, and the merge has changes that no plan shows." + effects
 	case n == 0:
@@ -302,7 +320,7 @@ func (pr PullRequest) planned() (State, string) {
 // isUnchanged reports whether nothing is to be known about the plan of the Stack but that it has no changes.
 func (s Stack) isUnchanged() bool {
 	state, _ := s.result()
-	return state == Success && s.Plan != nil && !s.Plan.Changes && s.Plan.Partial == "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" &&
+	return state == Success && s.Plan != nil && (s.OnMerge == nil || s.OnMerge.Message == "") && !s.Plan.Changes && s.Plan.Partial == "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" &&
 		(s.policies() == "" || s.policies() == "passed")
 }
 

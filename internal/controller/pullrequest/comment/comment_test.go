@@ -144,6 +144,7 @@ func hostilePullRequest() PullRequest {
 	pr := of(s, planned, stack("bad", phase(v1alpha1.PhaseCanceled)))
 	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile, hostile, []string{hostile}
 	pr.ID.Installation, pr.ID.Repository = hostile, hostile
+	pr.Dependents = []v1alpha1.PullRequestDependent{{Namespace: hostile, Name: hostile, Message: hostile}}
 	pr.Unplanned = &v1alpha1.PullRequestUnplanned{Directories: []string{hostile}, Manifests: []string{hostile}}
 	pr.StackSets = []v1alpha1.PullRequestStackSet{
 		{Namespace: "prod", Name: "broken", Reason: v1alpha1.ReasonRenderingFailed, Message: hostile},
@@ -179,6 +180,24 @@ func stackSets(failing bool) PullRequest {
 	return pr
 }
 
+// withDependents is a pull request that changes outputs which other Stacks read.
+func withDependents() PullRequest {
+	app := stack("app", phase(""))
+	app.Deferred, app.Failure = true, "planned after web/net is applied (nat)"
+	same := stack("same")
+	same.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeNothing, Message: "planned after web/net is applied (vpc)"}
+	net := stack("net", plans(v1alpha1.Plan{Change: 1}, "  ~ aws_vpc.net will be changed\n"))
+	net.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeApply}
+	pr := of(net, app, same, stack("a"), stack("b"))
+	pr.Dependents = []v1alpha1.PullRequestDependent{
+		{Namespace: "web", Name: "cluster", Message: "planned after web/net is applied (vpc)"},
+		{Namespace: "web", Name: "dns", Possible: true, Message: "may be planned after web/cluster is applied"},
+	}
+	pr.MoreDependents = 2
+	pr.Later = "1 Stack is deferred until an output exists, 1 other Stack reads outputs that change, 3 other Stacks may be planned after the merge"
+	return pr
+}
+
 func TestRenderedComments(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pr PullRequest
@@ -198,6 +217,8 @@ func TestRenderedComments(t *testing.T) {
 
 		"stacksets":        {stackSets(false), GitHub},
 		"stackset-failing": {stackSets(true), Bitbucket},
+
+		"dependents": {withDependents(), GitHub},
 
 		"after":         {allPhases(), GitHub},
 		"after-plain":   {allPhases(), Bitbucket},

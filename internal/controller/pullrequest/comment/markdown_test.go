@@ -59,6 +59,9 @@ func check(t testing.TB, text string, pr PullRequest, f Format) {
 	if pr.After != nil {
 		stacks, rows = stacks+len(pr.After.Stacks), rows+len(pr.After.Stacks)+1
 	}
+	if n := len(pr.Dependents); n > 0 {
+		rows += n + 1
+	}
 	if elements["details"] > stacks+4 || elements["tr"] > rows {
 		t.Errorf("elements %v of %d Stacks", elements, len(pr.Stacks))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
@@ -213,8 +214,9 @@ type details struct {
 func (d *document) addStacks(pr PullRequest) {
 	var unchanged []string
 	var all []details
+	d.onMerge = len(pr.Dependents)+pr.MoreDependents > 0
 	for _, s := range pr.sorted() {
-		d.onMerge = d.onMerge || s.OnMerge != nil
+		d.onMerge = d.onMerge || s.OnMerge != nil || s.Deferred
 		if s.isUnchanged() {
 			unchanged = append(unchanged, s.key())
 		}
@@ -234,12 +236,25 @@ func (d *document) addStacks(pr PullRequest) {
 			all[i].stacks = append(all[i].stacks, one.stacks...)
 		}
 	}
+	d.addDependents(pr)
 	for _, one := range all {
 		d.addDetails(one)
 	}
 	if n := len(unchanged); n > 1 {
 		add(&d.details, section{title: count(n, "Stack", "Stacks") + " without changes", url: d.url},
 			newBlock("text", strings.Join(unchanged, "\n"), d.Limit))
+	}
+}
+
+// addDependents adds the rows of Stacks that the merge changes through outputs.
+func (d *document) addDependents(pr PullRequest) {
+	for _, s := range pr.Dependents {
+		d.rows = append(d.rows, fmt.Sprintf("| %s | Not affected by the code |  |  | %s |\n", cell(s.Namespace+"/"+s.Name),
+			cell(shorten.Characters(s.Message, longestReason))))
+	}
+	if n := pr.MoreDependents; n > 0 {
+		d.rows = append(d.rows, fmt.Sprintf("| %s | Not affected by the code |  |  | May be planned after the merge |\n",
+			count(n, "more Stack", "more Stacks")))
 	}
 }
 
@@ -250,6 +265,9 @@ func (d *document) addRow(pr PullRequest, s Stack) {
 	}
 	if s.AwaitsCommand {
 		phase = "Waits for a command"
+	}
+	if s.Deferred {
+		phase = "Deferred"
 	}
 	if s.Approval != "" {
 		phase += ", " + cell(s.Approval)
@@ -281,8 +299,11 @@ func (d *document) addDetails(one details) {
 func detailsOf(s Stack) details {
 	state, why := s.result()
 	about := s.changes()
-	if state == Failure {
+	switch {
+	case state == Failure:
 		about = why
+	case s.Deferred:
+		about = "deferred"
 	}
 	var notes strings.Builder
 	note := func(format string, args ...any) { fmt.Fprintf(&notes, format+"\n", args...) }
@@ -309,7 +330,7 @@ func detailsOf(s Stack) details {
 	if s.Plan != nil && s.Plan.Unverified != "" {
 		note("What is shown of this plan is as its pod reported it: %s", plan.Escape(s.Plan.Unverified))
 	}
-	if s.Failure != "" {
+	if s.Failure != "" && !(s.Deferred && size(s.Failure) <= longestReason) { // else the table has it
 		note("%s", s.Failure)
 	}
 	if s.Plan != nil && s.Plan.Policy != nil {

@@ -82,6 +82,8 @@ func (pr PullRequest) statusOf(s Stack, context string) Status {
 	}
 	state, text := s.result()
 	switch {
+	case s.Deferred:
+		text = "deferred: " + plan.Escape(s.Failure)
 	case state == Success && s.stops():
 		text = "stops after the merge, destroys nothing; " + s.changes()
 	case state == Success:

@@ -21,11 +21,17 @@ func TestAggregateStatus(t *testing.T) {
 	skipped.Skipped = []string{"web/z"}
 	unread := of()
 	unread.Unread = true
+	later := stack("a", phase(""))
+	later.Deferred, later.Failure = true, "planned after web/net is applied (nat)"
+	deferred, alone := of(planned, later), of(later)
+	deferred.Later, alone.Later = "1 Stack is deferred until an output exists", "1 Stack is deferred until an output exists"
 	for name, tt := range map[string]struct {
 		pr          PullRequest
 		state       State
 		description string
 	}{
+		"a Stack is deferred":         {deferred, Success, "1 Stack planned: no changes. 1 Stack is deferred until an output exists."},
+		"all are deferred":            {alone, Success, "1 Stack is deferred until an output exists."},
 		"before anything is known":    {in(Merging, ""), Pending, "Cairn computes the merge and the affected Stacks."},
 		"nothing is affected":         {of(), Success, "No Stack is affected."},
 		"all are planned":             {of(planned, creates), Success, "2 Stacks planned: 2 to add."},
@@ -85,6 +91,15 @@ func TestStatusesOfStacks(t *testing.T) {
 }
 
 // atlantis #2125, #5944, tofu-controller #1730: a status remained pending when all had ended. Here the affected Stacks change between two calls.
+func TestStatusOfADeferredStack(t *testing.T) {
+	later := stack("a", phase(""))
+	later.Deferred, later.Failure = true, "planned after web/net is applied (nat)"
+	got := Statuses(of(later), "cairn", 5, nil)[1]
+	if got.State != Success || got.Description != "deferred: planned after web/net is applied (nat)" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestNoStatusRemainsPending(t *testing.T) {
 	running := of()
 	for n := range 30 {

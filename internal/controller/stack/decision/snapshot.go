@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/inputs"
@@ -30,6 +31,8 @@ type Snapshot struct {
 	// Commits has who wrote the commits; gathered only before a Run starts that spec.preventSelfApproval is for.
 	Commits Commits
 	Problem *Problem
+	// MissingOutputs are the reason of Problem, and all of what is missing, if other Stacks may add them.
+	MissingOutputs []MissingOutput
 	// IgnoredEnv are the variables of spec.env that the engine does not get, each with the reason.
 	IgnoredEnv []string
 	// State of the Stack; nil when there is none.
@@ -134,6 +137,12 @@ type Problem struct {
 	Missing bool
 	// After is when to check again, where no event comes when it has passed; 0 where one comes.
 	After time.Duration
+}
+
+// MissingOutput is an output of another Stack that a variable uses and that the State of that Stack does not have.
+type MissingOutput struct {
+	Stack  types.NamespacedName
+	Output string
 }
 
 // OutputsState is the state of the objects that spec.outputs names.

@@ -249,12 +249,31 @@ func (g *Gatherer) gatherUsedOutputs(
 				return err
 			}
 			d, err := read(ctx, name, other)
-			w.Problem = outputProblem(d, ref.Output, state.Status)
-			return err
+			if err != nil {
+				return err
+			}
+			problem := outputProblem(d, ref.Output, state.Status)
+			if !isComplete(state.Status) { // another plan of that Stack adds no output that can be used
+				w.Problem, w.MissingOutputs = problem, nil
+				return nil
+			}
+			if w.Problem == nil {
+				w.Problem = problem
+			}
+			w.MissingOutputs = append(w.MissingOutputs, decision.MissingOutput{Stack: key, Output: ref.Output})
+			continue
 		}
 		doc.Versions[decision.OutputKey(name, ref.Output)] = fingerprint
 	}
+	if w.Problem != nil {
+		return nil
+	}
 	return g.gatherUnitOutputs(ctx, w, doc)
+}
+
+// isComplete reports whether a State has a fingerprint of each output.
+func isComplete(st v1alpha1.StateStatus) bool {
+	return st.Resources >= 0 && len(st.Outputs) < v1alpha1.MostOutputs
 }
 
 // A Terragrunt unit depends on other units by their paths. The Stacks that run these are dependencies (decision 50):
@@ -321,7 +340,7 @@ func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha
 // outputsFingerprint identifies the outputs of a state. Where there is no fingerprint
 // of each output, as when the engine encrypts the state, it identifies the state.
 func outputsFingerprint(st v1alpha1.StateStatus) string {
-	if st.Resources < 0 || len(st.Outputs) >= v1alpha1.MostOutputs {
+	if !isComplete(st) {
 		return "state/" + st.SHA256
 	}
 	sum := sha256.New()
