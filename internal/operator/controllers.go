@@ -133,7 +133,9 @@ func (p storedPlans) JSON(ctx context.Context, namespace string, uid types.UID, 
 }
 
 // Parts implements pullrequest.Plans.
-func (p storedPlans) Parts(ctx context.Context, namespace string, uid types.UID, digest string) (parts map[string]string, err error) {
+func (p storedPlans) Parts(
+	ctx context.Context, namespace string, uid types.UID, digest string,
+) (parts map[string]string, err error) {
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: uid}}
 	data, err := p.bucket.Get(ctx, artifact.PlanPartsKey(artifact.PlanFolder(run)+"/"+digest), artifact.MaxPlanParts)
 	if bucket.IsLost(err) {

@@ -103,11 +103,13 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 	return nil
 }
 
-// differing returns the names of the parts in which the plan of a Run differs from the approved one; nil if it does not,
-// or if that is not stored.
-func (r *Reconciler) differing(ctx context.Context, known v1alpha1.PullRequestStack, run *v1alpha1.Run) ([]string, error) {
+// differing returns the names of the parts in which the plan of a Run differs from the approved one; nil if it does
+// not, or if that is not stored.
+func (r *Reconciler) differing(
+	ctx context.Context, known v1alpha1.PullRequestStack, run *v1alpha1.Run,
+) ([]string, error) {
 	approved, now := known.Plan, run.Status.Plan
-	if approved == nil || now == nil || approved.Fingerprint == "" || now.Fingerprint == "" || approved.Fingerprint == now.Fingerprint {
+	if approved == nil || now == nil || approved.Fingerprint == now.Fingerprint {
 		return nil, nil
 	}
 	before, err := r.Plans.Parts(ctx, known.Namespace, known.RunUID, approved.Digest)

@@ -29,7 +29,8 @@ func (w Snapshot) resolveMissing(stacks []v1alpha1.PullRequestStack) {
 		for i, s := range stacks {
 			key := Key{s.Namespace, s.Name}
 			a, ok := left[key]
-			if !ok || s.Run != "" || slices.ContainsFunc(a.missing, func(m missingOutput) bool { _, open := left[m.of]; return open }) {
+			isOpen := func(m missingOutput) bool { _, open := left[m.of]; return open }
+			if !ok || s.Run != "" || slices.ContainsFunc(a.missing, isOpen) {
 				continue
 			}
 			delete(left, key)
@@ -40,8 +41,8 @@ func (w Snapshot) resolveMissing(stacks []v1alpha1.PullRequestStack) {
 	for i, s := range stacks { // each reads an output of another one of these
 		if a, ok := left[Key{s.Namespace, s.Name}]; ok && s.Run == "" {
 			stacks[i].Phase = v1alpha1.PhaseFailed
-			stacks[i].Message = runinfo.Clip(fmt.Sprintf("it reads output %s, which does not exist, of Stack %s, which reads outputs "+
-				"of this Stack that do not exist", a.missing[0].output, a.missing[0].of), maxMessage)
+			stacks[i].Message = runinfo.Clip(fmt.Sprintf("it reads output %s, which does not exist, of Stack %s, which "+
+				"reads outputs of this Stack that do not exist", a.missing[0].output, a.missing[0].of), maxMessage)
 		}
 	}
 }
@@ -51,7 +52,9 @@ func resolve(s *v1alpha1.PullRequestStack, missing []missingOutput, stacks []v1a
 	var after []upstream
 	waits, failed := "", ""
 	for _, m := range missing {
-		i := slices.IndexFunc(stacks, func(other v1alpha1.PullRequestStack) bool { return m.of == Key{other.Namespace, other.Name} })
+		i := slices.IndexFunc(stacks, func(other v1alpha1.PullRequestStack) bool {
+			return m.of == Key{other.Namespace, other.Name}
+		})
 		if i < 0 || stacks[i].DeletedDirectory != "" {
 			return // the problem stays: no plan of the pull request can add it
 		}

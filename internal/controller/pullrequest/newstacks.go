@@ -144,5 +144,6 @@ func secretOfSet(rendered, effective *v1alpha1.Stack) string {
 // one that does not exist, and which its StackSet creates nevertheless, or one that was never applied, whose directory
 // is deleted. That fails no pull request.
 func isUnplanned(s v1alpha1.PullRequestStack) bool {
-	return s.Deferred || (s.New || s.DeletedDirectory != "") && s.Phase == "" && !s.AwaitsCommand && s.InputsDigest == "" && s.Run == ""
+	return s.Deferred || (s.New || s.DeletedDirectory != "") && s.Phase == "" && !s.AwaitsCommand &&
+		s.InputsDigest == "" && s.Run == ""
 }

@@ -246,7 +246,9 @@ func listOutputs(all []planfile.OutputChange) (listed []runnerapi.OutputChange, 
 			more++
 			continue
 		}
-		listed = append(listed, runnerapi.OutputChange{Name: o.Name, Action: string(o.Action), Known: o.Known, Sensitive: o.Sensitive})
+		listed = append(listed, runnerapi.OutputChange{
+			Name: o.Name, Action: string(o.Action), Known: o.Known, Sensitive: o.Sensitive,
+		})
 	}
 	return listed, more
 }

@@ -320,7 +320,8 @@ func (pr PullRequest) planned() (State, string) {
 // isUnchanged reports whether nothing is to be known about the plan of the Stack but that it has no changes.
 func (s Stack) isUnchanged() bool {
 	state, _ := s.result()
-	return state == Success && s.Plan != nil && (s.OnMerge == nil || s.OnMerge.Message == "") && !s.Plan.Changes && s.Plan.Partial == "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" &&
+	return state == Success && s.Plan != nil && !s.Plan.Changes && (s.OnMerge == nil || s.OnMerge.Message == "") &&
+		s.Plan.Partial == "" && s.Plan.Unverified == "" && s.DeletedDirectory == "" &&
 		(s.policies() == "" || s.policies() == "passed")
 }
 

@@ -20,7 +20,9 @@ func (e *Effects) Parts() ([]Part, error) {
 	what := e.all
 	var all []Part
 	add := func(name string, text []byte) { all = append(all, Part{name, text}) }
-	for kind, list := range map[string]list{"": what.Resources, "action ": what.Actions, "output ": what.Outputs, "deferred ": what.Deferred} {
+	for kind, list := range map[string]list{
+		"": what.Resources, "action ": what.Actions, "output ": what.Outputs, "deferred ": what.Deferred,
+	} {
 		for _, element := range list {
 			add(kind+nameOf(element), element)
 		}
@@ -38,7 +40,9 @@ func (e *Effects) Parts() ([]Part, error) {
 		}
 		add("provider "+name, text)
 	}
-	for name, values := range map[string]json.RawMessage{"variables": what.Variables, "values that the plan read": what.Read} {
+	for name, values := range map[string]json.RawMessage{
+		"variables": what.Variables, "values that the plan read": what.Read,
+	} {
 		if values != nil {
 			add(name, values)
 		}
@@ -46,7 +50,9 @@ func (e *Effects) Parts() ([]Part, error) {
 	if what.Partial {
 		add("parts that the plan leaves out", nil)
 	}
-	slices.SortFunc(all, func(a, b Part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), slices.Compare(a.Text, b.Text)) })
+	slices.SortFunc(all, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), slices.Compare(a.Text, b.Text))
+	})
 	return all, nil
 }
 
