@@ -22,6 +22,55 @@ type Drift struct {
 	// +kubebuilder:default=Report
 	// +optional
 	OnDrift DriftPolicy `json:"onDrift,omitempty"`
+
+	// ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift and
+	// corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
+	// status.drift.differences. If the plan of the Run that corrects drift has another kind of change, it waits for an
+	// approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as Delete.
+	// Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:XValidation:rule="!('StackDeletion' in self)",message="must be Create, Update, Replace, Delete or Action"
+	// +listType=set
+	// +optional
+	ApplyFor []ChangeKind `json:"applyFor,omitempty"`
+
+	// Ignore lists differences that do not count as drift. A check that finds no others does not set the condition
+	// Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it with
+	// all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity], reason: set
+	// by the autoscaler}].
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Ignore []IgnoredDrift `json:"ignore,omitempty"`
+}
+
+// IgnoredDrift are differences that do not count as drift.
+type IgnoredDrift struct {
+	// Addresses are the resources, or the outputs as in output.NAME, whose differences are ignored. A * stands for any
+	// characters, also dots. From 1 to 20. Example: ["module.web[*].aws_instance.*"].
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	// +listType=atomic
+	Addresses []string `json:"addresses"`
+	// Attributes limit the entry to updates in place that change nothing but these attributes and what is in them, with
+	// the paths that the plan shows. A * stands for any characters. If unset, all changes of the resources are ignored,
+	// also that they are deleted. At most 50. Example: [desired_capacity, "tags[\"owner\"]"].
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	// +listType=atomic
+	// +optional
+	Attributes []string `json:"attributes,omitempty"`
+	// Reason is why the differences are ignored, for users. At most 300 characters. Example: set by the autoscaler.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=300
+	Reason string `json:"reason"`
+	// Until is the time from which the differences count again. If unset, the entry does not end. Example:
+	// "2027-01-31T00:00:00Z".
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // DriftPolicy is what happens when a check detects drift.

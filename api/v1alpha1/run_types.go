@@ -405,6 +405,9 @@ const (
 	RequiredByOrphans ApprovalRule = "Orphans"
 	// RequiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
 	RequiredByChanges ApprovalRule = "Changes"
+	// RequiredByDrift: the Run corrects drift, and the plan has a kind of change that spec.drift.applyFor of the Stack does not
+	// list.
+	RequiredByDrift ApprovalRule = "Drift"
 	// RequiredByUnverified: only the engine can read what the plan changes.
 	RequiredByUnverified ApprovalRule = "Unverified"
 	// RequiredByPolicy: a policy requires an approval of this plan.
@@ -508,6 +511,13 @@ type Plan struct {
 	// MoreOutputs is the number of outputs that change and are not in outputs.
 	// +optional
 	MoreOutputs int32 `json:"moreOutputs,omitempty"`
+	// Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+	// Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+	// them.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	Differences []Difference `json:"differences,omitempty"`
 	// Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
 	// While this list is not empty, the plan waits for an approval, because applying it may create the
 	// resources again. At most 100.
@@ -544,6 +554,20 @@ type OutputChange struct {
 	// Sensitive is true if the code marks the output as sensitive.
 	// +optional
 	Sensitive bool `json:"sensitive,omitempty"`
+}
+
+// Difference is the change of one resource or output in a plan.
+type Difference struct {
+	// Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"].
+	Address string `json:"address"`
+	// Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+	// invoke.
+	Action string `json:"action"`
+	// Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+	// [desired_capacity, "tags[\"owner\"]"].
+	// +listType=atomic
+	// +optional
+	Attributes []string `json:"attributes,omitempty"`
 }
 
 // UntrackedResource is a resource that exists but is not in the state.

@@ -292,7 +292,8 @@ type PastDetails struct {
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// DriftStatus is the result of a drift check: the changes that a Run would apply to correct the drift.
+// DriftStatus is the result of a drift check: the changes that a Run would apply to correct the drift. The counts do not
+// include differences that spec.drift.ignore ignores; the Run would correct these too.
 type DriftStatus struct {
 	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`
@@ -304,12 +305,29 @@ type DriftStatus struct {
 	Replace int32 `json:"replace"`
 	// CheckedAt is the time of the last drift check.
 	CheckedAt metav1.Time `json:"checkedAt"`
-	// Since is the time when the drift was first detected. Unset if there is no drift.
+	// Since is the time when the drift was first detected. Unset if there is no drift, or if all of it is ignored.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// Run is the name of the Run that checked for drift. Example: net-9.
+	// Run is the name of the Run that found the differences. Unset if there are none. Example: net-9.
 	// +optional
 	Run string `json:"run,omitempty"`
+	// Ignored is the number of differences that spec.drift.ignore ignores.
+	// +optional
+	Ignored int32 `json:"ignored,omitempty"`
+	// Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are known;
+	// then none is ignored. At most 100.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	Differences []DriftDifference `json:"differences,omitempty"`
+}
+
+// DriftDifference is a difference between what was applied and what exists.
+type DriftDifference struct {
+	Difference `json:",inline"`
+	// Ignored is the reason of the entry of spec.drift.ignore that ignores the difference. Unset if it counts as drift.
+	// +optional
+	Ignored string `json:"ignored,omitempty"`
 }
 
 // DriftChecks reports how often Cairn checks a Stack for drift, and when the next check is due.

@@ -42,6 +42,13 @@ func TestStackSchema(t *testing.T) {
 		"an output of a Stack":         {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {stack: {name: vpc, output: id}}}]}`},
 		"drift":                        {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 4h}}`},
 		"drift, turned off":            {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 0s, onDrift: Apply}}`},
+		"drift that is ignored":       {spec: `{source: {inline: {main.tf: ""}}, drift: {ignore: [{addresses: ["a.b[*]"], attributes: ["tags[\"x\"]"], reason: r, until: "2027-01-31T00:00:00Z"}]}}`},
+		"ignored for no reason":       {spec: `{source: {inline: {main.tf: ""}}, drift: {ignore: [{addresses: [a.b]}]}}`, want: "spec.drift.ignore[0].reason"},
+		"ignored for an empty reason": {spec: `{source: {inline: {main.tf: ""}}, drift: {ignore: [{addresses: [a.b], reason: ""}]}}`, want: "spec.drift.ignore[0].reason"},
+		"ignored for no resource":     {spec: `{source: {inline: {main.tf: ""}}, drift: {ignore: [{addresses: [], reason: r}]}}`, want: "spec.drift.ignore[0].addresses"},
+		"ignored until some day":      {spec: `{source: {inline: {main.tf: ""}}, drift: {ignore: [{addresses: [a.b], reason: r, until: soon}]}}`, want: "spec.drift.ignore[0].until"},
+		"kinds of drift to correct":   {spec: `{source: {inline: {main.tf: ""}}, drift: {onDrift: Apply, applyFor: [Create, Update, Replace, Delete, Action]}}`},
+		"a kind that is no drift":     {spec: `{source: {inline: {main.tf: ""}}, drift: {onDrift: Apply, applyFor: [StackDeletion]}}`, want: "must be Create, Update, Replace, Delete or Action"},
 		"drift all the time":           {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 1s}}`, want: "at least 10s"},
 		"drift now and then":           {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: often}}`, want: "spec.drift.interval"},
 		"kinds to be asked about":      {spec: `{source: {inline: {main.tf: ""}}, apply: Automatic, requireApprovalFor: [Create, Update, Replace, Delete, Action, StackDeletion]}`},
@@ -207,7 +214,7 @@ env: [{name: A, value: b}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}
 envFrom: [{prefix: X_, configMapRef: {name: c}}]
 engine: {name: OpenTofu, version: "~> 1.12"}
 apply: Automatic
-drift: {interval: 1h, onDrift: Apply}
+drift: {interval: 1h, onDrift: Apply, applyFor: [Update], ignore: [{addresses: [a.b], attributes: [size], reason: r, until: "2027-01-31T00:00:00Z"}]}
 windows: [{kind: Allow, schedule: "@daily", duration: 8h, timeZone: Europe/Berlin, operations: [Plan, Apply, Destroy]}]
 dependsOn: [{name: s}]
 moduleCredentials: [{host: "git.example.com:8443", secret: {name: g}}]

@@ -74,6 +74,8 @@ type Plan struct {
 	// Outputs are the first changes of outputs by name, and MoreOutputs is the number of others; the server sets them.
 	Outputs     []OutputChange `json:"outputs,omitempty"`
 	MoreOutputs int32          `json:"moreOutputs,omitempty"`
+	// Differences are all changes with their attributes, of a Run that only plans; the server sets it.
+	Differences []Difference `json:"differences,omitempty"`
 	// EngineVersion is the exact version that created the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
@@ -106,4 +108,11 @@ type ResourceChange struct {
 	Address string `json:"address"`
 	// Action: create, update, delete, replace, import, forget, move, invoke.
 	Action string `json:"action"`
+}
+
+// Difference is what a plan would do to one resource or output.
+type Difference struct {
+	Address    string   `json:"address"`
+	Action     string   `json:"action"`
+	Attributes []string `json:"attributes,omitempty"`
 }

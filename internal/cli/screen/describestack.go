@@ -189,11 +189,31 @@ func driftSentence(st *v1alpha1.Stack, s Style) string {
 	} else if d != nil {
 		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", runinfo.DriftSummary(d), s.age(d.Since.Time), d.Run))
 	}
+	found += ignoredDrift(st.Status.Drift)
 	checks := driftChecks(st, s)
 	if found == "" || checks == "" {
 		return found + checks
 	}
 	return found + "; " + checks
+}
+
+// ignoredDrift lists the differences that spec.drift.ignore ignores, with the reasons.
+func ignoredDrift(d *v1alpha1.DriftStatus) string {
+	if d == nil || d.Ignored == 0 {
+		return ""
+	}
+	const most = 5
+	var named []string
+	for _, one := range d.Differences {
+		if one.Ignored != "" && len(named) < most {
+			named = append(named, fmt.Sprintf("%s (%s)", Clean(one.Address), Clean(one.Ignored)))
+		}
+	}
+	text := fmt.Sprintf("; ignored by spec.drift.ignore: %s", strings.Join(named, ", "))
+	if more := int(d.Ignored) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more, see cairn diff %s", more, d.Run)
+	}
+	return text
 }
 
 // driftChecks returns the interval of drift checks, its source and the time of the next check; empty before the

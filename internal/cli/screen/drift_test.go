@@ -25,6 +25,13 @@ func TestDriftSentence(t *testing.T) {
 	}
 	found := applied(checks(v1alpha1.IntervalFromInstallation, time.Hour))
 	found.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.Time{Time: noon.Add(-11 * time.Hour)}}
+	ignoring := applied(checks(v1alpha1.IntervalFromInstallation, time.Hour))
+	ignoring.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.Time{Time: noon.Add(-11 * time.Hour)}, Run: "net-9", Ignored: 6}
+	for _, address := range []string{"a.a", "a.b", "a.c", "a.d", "a.e", "a.f"} {
+		ignoring.Drift.Differences = append(ignoring.Drift.Differences, v1alpha1.DriftDifference{
+			Difference: v1alpha1.Difference{Address: address, Action: "update"}, Ignored: "known",
+		})
+	}
 	for name, tt := range map[string]struct {
 		spec   v1alpha1.StackSpec
 		status v1alpha1.StackStatus
@@ -40,6 +47,11 @@ func TestDriftSentence(t *testing.T) {
 		},
 		"after what the last check found": {
 			v1alpha1.StackSpec{}, found, "none 11h ago; checked every 12h, the installation's default; next check in 60m, at 2026-11-20T13:00:00Z",
+		},
+		"what is ignored": {
+			v1alpha1.StackSpec{}, ignoring, "none 11h ago; ignored by spec.drift.ignore: a.a (known), a.b (known), a.c (known), a.d (known), " +
+				"a.e (known) and 1 more, see cairn diff net-9; checked every 12h, the installation's default; next check in 60m, at " +
+				"2026-11-20T13:00:00Z",
 		},
 		"a check that is due": {
 			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, -time.Second)), "checked every 12h, the installation's default; a check is due now",

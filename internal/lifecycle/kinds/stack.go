@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -134,6 +135,8 @@ func drift(s *v1alpha1.Stack, age Age) string {
 	switch {
 	case d == nil:
 		return "-"
+	case d.Since == nil && d.Ignored > 0:
+		return fmt.Sprintf("none (%d ignored), %s ago", d.Ignored, age(d.CheckedAt.Time))
 	case d.Since == nil:
 		return "none, " + age(d.CheckedAt.Time) + " ago"
 	}

@@ -2,6 +2,7 @@ package runinfo
 
 import (
 	"fmt"
+	"slices"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
@@ -26,6 +27,39 @@ func Summary(p *v1alpha1.Plan) string {
 // DriftSummary is the Summary of what a plan found that differs from the code.
 func DriftSummary(d *v1alpha1.DriftStatus) string {
 	return Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
+}
+
+// IgnoredDrift is how many differences spec.drift.ignore ignores, at the end of a sentence about a Stack; empty for none.
+func IgnoredDrift(d *v1alpha1.DriftStatus) string {
+	switch {
+	case d == nil || d.Ignored == 0:
+		return ""
+	case d.Ignored == 1:
+		return "; 1 difference is ignored (spec.drift.ignore)"
+	}
+	return fmt.Sprintf("; %d differences are ignored (spec.drift.ignore)", d.Ignored)
+}
+
+// Uncorrected returns the kinds of change that spec.drift.applyFor does not list; none if it is empty.
+func Uncorrected(n engine.Counts, applyFor []v1alpha1.ChangeKind) (kinds []v1alpha1.ChangeKind) {
+	if len(applyFor) == 0 {
+		return nil
+	}
+	for _, k := range []struct {
+		kind  v1alpha1.ChangeKind
+		there bool
+	}{
+		{v1alpha1.ChangeCreate, n.Add > n.Replace},
+		{v1alpha1.ChangeUpdate, n.Change > 0},
+		{v1alpha1.ChangeReplace, n.Replace > 0},
+		{v1alpha1.ChangeDelete, n.Destroy > n.Replace || n.Forget > 0},
+		{v1alpha1.ChangeAction, n.Invoke > 0},
+	} {
+		if k.there && !slices.Contains(applyFor, k.kind) {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
 }
 
 // Add adds what a plan would do to a sum, which is StateOnly if all plans in it with changes are.

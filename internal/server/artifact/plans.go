@@ -34,6 +34,9 @@ func PlanPartsKey(plan string) string { return plan + ".parts" }
 // MaxPlanParts is the maximum size of that object, in bytes.
 const MaxPlanParts = 1 << 20
 
+// DifferencesKey returns the key of the changes of a plan with their attributes.
+func DifferencesKey(plan string) string { return plan + ".differences" }
+
 // PolicyInputKey returns the key of the PolicyInput of a plan.
 func PolicyInputKey(plan string) string { return plan + ".input" }
 

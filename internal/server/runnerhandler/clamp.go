@@ -72,7 +72,7 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	}
 	out := *p
 	out.Unverified, out.Partial, out.Fingerprint = "", "", "" // for the server to find
-	out.Outputs, out.MoreOutputs = nil, 0
+	out.Outputs, out.MoreOutputs, out.Differences = nil, 0, nil
 	out.Secrets = p.Secrets[:min(len(p.Secrets), maxResources)]
 	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget, &out.Invoke} {
 		*count = max(*count, 0)

@@ -55,6 +55,7 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 	}}
 	for i := range 10_000 {
 		hostile.Steps = append(hostile.Steps, runnerapi.Step{Name: long, State: long, Message: long})
+		hostile.Done.Plan.Differences = append(hostile.Done.Plan.Differences, runnerapi.Difference{Address: "a.b", Action: "update"})
 		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, runnerapi.ResourceChange{Address: long, Action: long})
 		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
 	}
@@ -63,6 +64,9 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got.Done.Plan.Differences != nil {
+		t.Error("differences that a pod reports stay")
 	}
 	if *got.Done.Changed != 0 || *hostile.Done.Changed != -7 {
 		t.Errorf("%d resources were changed", *got.Done.Changed)

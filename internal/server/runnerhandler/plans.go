@@ -101,6 +101,11 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 	if err := s.putOnce(r.Context(), artifact.PlanJSONKey(key), shown); err != nil {
 		return err
 	}
+	if input.Unverified == "" {
+		if err := s.keepDifferences(r.Context(), c.Run, key, shown); err != nil {
+			return err
+		}
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -222,6 +227,11 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	if !p.Script && len(p.Untracked) == 0 { // both do more than the plan
 		if p.Fingerprint, err = s.fingerprintOf(ctx, key); err != nil {
 			return err
+		}
+		if f.Partial() == "" {
+			if p.Differences, err = s.differences(ctx, key); err != nil {
+				return err
+			}
 		}
 	}
 	changes := f.Changes()

@@ -390,6 +390,25 @@ export interface components {
                              * @description Destroy is the number of resources to destroy. It includes replacements.
                              */
                             destroy: number;
+                            /**
+                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+                             *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+                             *     them.
+                             */
+                            differences?: {
+                                /**
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                                 *     invoke.
+                                 */
+                                action: string;
+                                /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                                /**
+                                 * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                                 *     [desired_capacity, "tags[\"owner\"]"].
+                                 */
+                                attributes?: string[];
+                            }[];
                             /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                             digest: string;
                             /**
@@ -917,6 +936,25 @@ export interface components {
                          * @description Destroy is the number of resources to destroy. It includes replacements.
                          */
                         destroy: number;
+                        /**
+                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+                         *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+                         *     them.
+                         */
+                        differences?: {
+                            /**
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                             *     invoke.
+                             */
+                            action: string;
+                            /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                            /**
+                             * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                             *     [desired_capacity, "tags[\"owner\"]"].
+                             */
+                            attributes?: string[];
+                        }[];
                         /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                         digest: string;
                         /**
@@ -2057,6 +2095,25 @@ export interface components {
                      * @description Destroy is the number of resources to destroy. It includes replacements.
                      */
                     destroy: number;
+                    /**
+                     * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+                     *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+                     *     them.
+                     */
+                    differences?: {
+                        /**
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                         *     invoke.
+                         */
+                        action: string;
+                        /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                        address: string;
+                        /**
+                         * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                         *     [desired_capacity, "tags[\"owner\"]"].
+                         */
+                        attributes?: string[];
+                    }[];
                     /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                     digest: string;
                     /**
@@ -2517,6 +2574,41 @@ export interface components {
                  *     onDrift: Apply}.
                  */
                 drift?: {
+                    /**
+                     * @description ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift and
+                     *     corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
+                     *     status.drift.differences. If the plan of the Run that corrects drift has another kind of change, it waits for an
+                     *     approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as Delete.
+                     *     Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
+                     */
+                    applyFor?: ("Create" | "Update" | "Replace" | "Delete" | "Action" | "StackDeletion")[];
+                    /**
+                     * @description Ignore lists differences that do not count as drift. A check that finds no others does not set the condition
+                     *     Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it with
+                     *     all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity], reason: set
+                     *     by the autoscaler}].
+                     */
+                    ignore?: {
+                        /**
+                         * @description Addresses are the resources, or the outputs as in output.NAME, whose differences are ignored. A * stands for any
+                         *     characters, also dots. From 1 to 20. Example: ["module.web[*].aws_instance.*"].
+                         */
+                        addresses: string[];
+                        /**
+                         * @description Attributes limit the entry to updates in place that change nothing but these attributes and what is in them, with
+                         *     the paths that the plan shows. A * stands for any characters. If unset, all changes of the resources are ignored,
+                         *     also that they are deleted. At most 50. Example: [desired_capacity, "tags[\"owner\"]"].
+                         */
+                        attributes?: string[];
+                        /** @description Reason is why the differences are ignored, for users. At most 300 characters. Example: set by the autoscaler. */
+                        reason: string;
+                        /**
+                         * Format: date-time
+                         * @description Until is the time from which the differences count again. If unset, the entry does not end. Example:
+                         *     "2027-01-31T00:00:00Z".
+                         */
+                        until?: string;
+                    }[];
                     /**
                      * @description Interval is the time between two drift checks, at least 10s and at most 8760h. 0s disables the drift
                      *     checks of this Stack. Cairn distributes the checks of all Stacks evenly over the interval. Default: the
@@ -3417,15 +3509,40 @@ export interface components {
                      */
                     destroy: number;
                     /**
+                     * @description Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are known;
+                     *     then none is ignored. At most 100.
+                     */
+                    differences?: {
+                        /**
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                         *     invoke.
+                         */
+                        action: string;
+                        /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                        address: string;
+                        /**
+                         * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                         *     [desired_capacity, "tags[\"owner\"]"].
+                         */
+                        attributes?: string[];
+                        /** @description Ignored is the reason of the entry of spec.drift.ignore that ignores the difference. Unset if it counts as drift. */
+                        ignored?: string;
+                    }[];
+                    /**
+                     * Format: int32
+                     * @description Ignored is the number of differences that spec.drift.ignore ignores.
+                     */
+                    ignored?: number;
+                    /**
                      * Format: int32
                      * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                      */
                     replace: number;
-                    /** @description Run is the name of the Run that checked for drift. Example: net-9. */
+                    /** @description Run is the name of the Run that found the differences. Unset if there are none. Example: net-9. */
                     run?: string;
                     /**
                      * Format: date-time
-                     * @description Since is the time when the drift was first detected. Unset if there is no drift.
+                     * @description Since is the time when the drift was first detected. Unset if there is no drift, or if all of it is ignored.
                      */
                     since?: string;
                 };
@@ -3543,6 +3660,25 @@ export interface components {
                              * @description Destroy is the number of resources to destroy. It includes replacements.
                              */
                             destroy: number;
+                            /**
+                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+                             *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+                             *     them.
+                             */
+                            differences?: {
+                                /**
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                                 *     invoke.
+                                 */
+                                action: string;
+                                /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                                /**
+                                 * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                                 *     [desired_capacity, "tags[\"owner\"]"].
+                                 */
+                                attributes?: string[];
+                            }[];
                             /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                             digest: string;
                             /**

@@ -148,6 +148,27 @@ function PullRequests({ namespace, name }: { namespace: string; name: string }) 
   )
 }
 
+/** The differences that spec.drift.ignore ignores, with the reasons. */
+function IgnoredDrift({ differences }: { differences: { address: string; ignored?: string }[] }) {
+  const ignored = differences.filter((d) => d.ignored)
+  if (ignored.length === 0) return null
+  return (
+    <details>
+      <summary>
+        {ignored.length === 1 ? '1 difference is ignored' : `${ignored.length} differences are ignored`}{' '}
+        (spec.drift.ignore)
+      </summary>
+      <ul className="text-muted mt-1 list-disc pl-5">
+        {ignored.map((d) => (
+          <li key={d.address} className="break-words">
+            <code>{safe(d.address)}</code>: {safe(d.ignored ?? '')}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
 /** The state in one sentence, and what requires a user to act. */
 function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: Run[] }) {
   const waits = waitingRun(runs)
@@ -177,6 +198,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
           Detected <Ago at={drift.since ?? drift.checkedAt} />: {counts(drift)} to restore the declared configuration.
         </p>
       )}
+      <IgnoredDrift differences={drift?.differences ?? []} />
       {waits ? (
         <div className="border-warn/40 bg-warnbg flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border p-2.5">
           <span className="font-medium">A plan awaits approval</span>
@@ -308,7 +330,10 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
     [
       'Drift',
       spec.drift &&
-        `checked every ${spec.drift.interval}, then ${spec.drift.onDrift === 'Apply' ? 'corrected' : 'reported'}`,
+        `checked every ${spec.drift.interval}, then ${spec.drift.onDrift === 'Apply' ? 'corrected' : 'reported'}` +
+          (spec.drift.onDrift === 'Apply' && spec.drift.applyFor
+            ? ` if all of it is ${spec.drift.applyFor.join(', ')}`
+            : ''),
     ],
     [
       'Deletion',

@@ -167,6 +167,17 @@ describe('a Stack', () => {
     expect(screen.getByText('of VariableSet all')).toBeInTheDocument()
   })
 
+  test('shows which drift is ignored, and why', async () => {
+    const differences = [
+      { address: 'aws_autoscaling_group.web', action: 'update', ignored: 'set by the autoscaler' },
+      { address: 'aws_instance.a', action: 'update' },
+    ]
+    showApp('/stacks/shop/web', { [at]: stack({}, { status: { drift: { ignored: 1, differences } } }) })
+    const summary = await screen.findByText(/1 difference is ignored/)
+    expect(summary.parentElement).toHaveTextContent('aws_autoscaling_group.web: set by the autoscaler')
+    expect(screen.queryByText('aws_instance.a')).toBeNull()
+  })
+
   test('names its StackPolicies with their windows and policies', async () => {
     const stackPolicies = [
       { name: 'freeze', windows: 1 },

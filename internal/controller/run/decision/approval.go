@@ -18,6 +18,7 @@ const (
 	requiredByTakeover     = v1alpha1.RequiredByTakeover
 	requiredByOrphans      = v1alpha1.RequiredByOrphans
 	requiredByChanges      = v1alpha1.RequiredByChanges
+	requiredByDrift        = v1alpha1.RequiredByDrift
 	requiredByUnverified   = v1alpha1.RequiredByUnverified
 	requiredByPolicy       = v1alpha1.RequiredByPolicy
 	requiredByAfterHold    = v1alpha1.RequiredByAfterHold
@@ -35,6 +36,7 @@ func approvalRules(w Snapshot) []approvalRule {
 		{requiredByTakeover, plan.TakesOverState},
 		{requiredByOrphans, len(plan.Untracked) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
+		{requiredByDrift, len(uncorrectedChanges(w)) > 0},
 		{requiredByUnverified, plan.Unverified != ""},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 		{requiredByAfterHold, w.Run.Spec.AfterHold != ""},
@@ -75,6 +77,8 @@ func reasonOf(rule approvalRule, w Snapshot) string {
 		return runinfo.Orphans(plan)
 	case requiredByChanges:
 		return "spec.requireApprovalFor of the Stack lists " + runinfo.ListKinds(listedChanges(w))
+	case requiredByDrift:
+		return "spec.drift.applyFor of the Stack does not list " + runinfo.ListKinds(uncorrectedChanges(w))
 	case requiredByUnverified:
 		return "what is shown of the plan is as its pod reported it"
 	case requiredByPolicy:
@@ -116,6 +120,16 @@ func listedChanges(w Snapshot) []v1alpha1.ChangeKind {
 	return slices.DeleteFunc(kindsOfChange(w), func(kind v1alpha1.ChangeKind) bool {
 		return !slices.Contains(w.Stack.Spec.RequireApprovalFor, kind)
 	})
+}
+
+// uncorrectedChanges are the kinds of change that a Run which corrects drift must not apply without an approval. The check
+// that found the drift planned before, so this plan may have others.
+func uncorrectedChanges(w Snapshot) []v1alpha1.ChangeKind {
+	drift := w.Stack.Spec.Drift
+	if drift == nil || w.Run.Spec.Cause.Type != v1alpha1.CauseDrift {
+		return nil
+	}
+	return runinfo.Uncorrected(runinfo.Counts(w.Run.Status.Plan), drift.ApplyFor)
 }
 
 // kindsOfChange are the kinds of change in the Run's plan, by its counts. A replacement counts as Replace, and in
@@ -173,6 +187,9 @@ func approvalHint(w Snapshot) string {
 	}
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
 		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.ListKinds(listedChanges(w)))
+	}
+	if slices.Contains(rules, requiredByDrift) && !slices.Contains(rules, requiredByApply) {
+		parts = append(parts, reasonOf(requiredByDrift, w))
 	}
 	if partial := w.Run.Status.Plan.Partial; partial != "" {
 		parts = append(parts, "the plan does not have all changes of the code: "+partial)

@@ -277,3 +277,33 @@ func TestRequiredApprovals(t *testing.T) {
 		t.Errorf("%v: %v", rules, why)
 	}
 }
+
+// The plan of a Run that corrects drift may have other changes than the check that found it.
+func TestCorrectionOfOtherKinds(t *testing.T) {
+	corrects := func(kinds ...v1alpha1.ChangeKind) func(*Snapshot) {
+		return func(w *Snapshot) {
+			w.Run.Spec.Cause.Type = v1alpha1.CauseDrift
+			w.Stack.Spec.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply, ApplyFor: kinds}
+		}
+	}
+	for name, tt := range map[string]struct {
+		snapshot Snapshot
+		waits    bool
+	}{
+		"a listed kind is applied":                   {snapshot(planned, counting(updates), corrects("Update")), false},
+		"another kind waits":                         {snapshot(planned, counting(deletes), corrects("Update")), true},
+		"a mix waits":                                {snapshot(planned, counting(v1alpha1.Plan{Change: 1, Destroy: 1}), corrects("Update")), true},
+		"a replacement waits where it is not listed": {snapshot(planned, counting(replaces), corrects("Create", "Delete")), true},
+		"a replacement is applied where it is":       {snapshot(planned, counting(replaces), corrects("Replace")), false},
+		"what leaves the state waits":                {snapshot(planned, counting(v1alpha1.Plan{Forget: 1}), corrects("Update")), true},
+		"without a list all is applied":              {snapshot(planned, counting(replaces), corrects()), false},
+		"a Run of a user is not limited": {snapshot(planned, counting(deletes), corrects("Update"), func(w *Snapshot) {
+			w.Run.Spec.Cause.Type = v1alpha1.CauseManual
+		}), false},
+	} {
+		automatic(&tt.snapshot)
+		if d := Decide(tt.snapshot); (d.Phase == v1alpha1.PhaseAwaitingApproval) != tt.waits {
+			t.Errorf("%s: %s, %s", name, d.Phase, d.Message)
+		}
+	}
+}

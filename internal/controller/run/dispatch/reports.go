@@ -279,6 +279,9 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	for _, o := range p.Outputs {
 		plan.Outputs = append(plan.Outputs, v1alpha1.OutputChange(o))
 	}
+	for _, d := range p.Differences {
+		plan.Differences = append(plan.Differences, v1alpha1.Difference(d))
+	}
 	for _, o := range p.Untracked {
 		plan.Untracked = append(plan.Untracked, v1alpha1.UntrackedResource(o))
 	}

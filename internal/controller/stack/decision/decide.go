@@ -133,6 +133,7 @@ func Decide(w Snapshot) Decision {
 		d, _ = first(w, deletion)
 	} else {
 		d = declared(w)
+		d.RequeueAfter = Sooner(d.RequeueAfter, ignoreEnds(w))
 	}
 	if w.CurrentRunUncached {
 		d.RequeueAfter = Sooner(d.RequeueAfter, UncachedRequeue)
@@ -406,7 +407,7 @@ func isReady(w Snapshot) (Decision, bool) {
 	if w.Hold != nil {
 		d.Message += fmt.Sprintf("; %s is applied, and stays until it is merged or closed", w.Hold.Text())
 	}
-	d.Message += lastCheckFailed(w)
+	d.Message += runinfo.IgnoredDrift(driftStatus(w)) + lastCheckFailed(w)
 	d.NextDriftCheck = nextDriftCheck(w)
 	d.RequeueAfter = until(w, d.NextDriftCheck)
 	return d, true

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -63,7 +64,7 @@ func readOnlyRunIsUnderWay(w Snapshot, stands Decision) (Decision, bool) {
 // driftCorrectionIsDue: drift is known, and the Stack asks for what was applied to be put back.
 func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 	drift := driftStatus(w)
-	if drift == nil || drift.Since == nil || !appliesDrift(w) {
+	if drift == nil || drift.Since == nil || !appliesDrift(w) || notCorrected(w, drift) != "" {
 		return Decision{}, false
 	}
 	last := w.LastMutatingRun()
@@ -77,6 +78,31 @@ func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 // appliesDrift reports that a Run corrects drift, without an action of a user.
 func appliesDrift(w Snapshot) bool {
 	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply && w.Stack.Spec.Apply != v1alpha1.ApplyNever
+}
+
+// appliesAllDrift reports that a Run corrects drift of each kind.
+func appliesAllDrift(w Snapshot) bool {
+	return appliesDrift(w) && len(w.Stack.Spec.Drift.ApplyFor) == 0
+}
+
+// notCorrected is why no Run corrects drift, by spec.drift.applyFor; empty if one does. A Run applies what is ignored
+// too, so that counts here.
+func notCorrected(w Snapshot, drift *v1alpha1.DriftStatus) string {
+	if !appliesDrift(w) || appliesAllDrift(w) {
+		return ""
+	}
+	if len(drift.Differences) == 0 {
+		return "; not corrected, since not all differences are known, and spec.drift.applyFor limits what is"
+	}
+	var all engine.Changes
+	for _, d := range drift.Differences {
+		all = append(all, engine.ResourceChange{Address: d.Address, Action: engine.Action(d.Action)})
+	}
+	others := runinfo.Uncorrected(withoutOutputs(all).Counts(), w.Stack.Spec.Drift.ApplyFor)
+	if len(others) == 0 {
+		return ""
+	}
+	return "; not corrected, since spec.drift.applyFor does not list " + runinfo.ListKinds(others)
 }
 
 // driftCheckIsDue starts the check that is announced, unless a change is due.
@@ -99,9 +125,11 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""
 	}
-	d, ok := Unready(v1alpha1.ReasonDrifted, "%s since %s, found by Run %s; nothing that is declared changed%s%s",
-		driftSummary(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, hint, lastCheckFailed(w))
-	d.NextDriftCheck, d.Stalled = nextDriftCheck(w), !appliesDrift(w)
+	left := notCorrected(w, drift)
+	d, ok := Unready(v1alpha1.ReasonDrifted, "%s since %s, found by Run %s%s; nothing that is declared changed%s%s%s",
+		driftSummary(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, runinfo.IgnoredDrift(drift), left, hint,
+		lastCheckFailed(w))
+	d.NextDriftCheck, d.Stalled = nextDriftCheck(w), !appliesDrift(w) || left != ""
 	d.RequeueAfter = until(w, d.NextDriftCheck)
 	return d, ok
 }
@@ -146,9 +174,19 @@ func (w Snapshot) isInFuture(at metav1.Time) bool {
 	return at.After(w.Now.Add(max(driftCheckInterval(w), time.Hour)))
 }
 
-// driftStatus is the known drift: that of the newest Run that planned the applied inputs, or else that of before. An
-// apply that succeeded corrects all of it. Without drift checks only what a Run for a user found is shown.
+// driftStatus is the known drift, without what spec.drift.ignore ignores now.
 func driftStatus(w Snapshot) *v1alpha1.DriftStatus {
+	found := foundDrift(w)
+	entries := activeEntries(w)
+	if found == nil || len(found.Differences) == 0 || (len(entries) == 0 && found.Ignored == 0) {
+		return found
+	}
+	return ignored(*found, entries)
+}
+
+// foundDrift is all known drift: that of the newest Run that planned the applied inputs, or else that of before. An
+// apply that succeeded corrects all of it. Without drift checks only what a Run for a user found is shown.
+func foundDrift(w Snapshot) *v1alpha1.DriftStatus {
 	known, regular := w.Stack.Status.Drift, driftCheckInterval(w) > 0
 	if known != nil && !regular {
 		if by := w.RunNamed(known.Run); by == nil || by.Spec.Cause.Type != v1alpha1.CauseManual {
@@ -180,6 +218,13 @@ func driftStatus(w Snapshot) *v1alpha1.DriftStatus {
 	now.Since, now.Run = last.Status.FinishedAt, last.Name
 	if known != nil && known.Since != nil {
 		now.Since = known.Since
+	}
+	if known != nil && known.Run == last.Name { // the history has no differences
+		now.Differences = known.Differences
+		return now
+	}
+	for _, d := range plan.Differences {
+		now.Differences = append(now.Differences, v1alpha1.DriftDifference{Difference: d})
 	}
 	return now
 }

@@ -96,7 +96,7 @@ func withoutResources(plan *v1alpha1.Plan) *v1alpha1.Plan {
 		return nil
 	}
 	short := *plan
-	short.Resources, short.Outputs, short.Policy = nil, nil, nil
+	short.Resources, short.Outputs, short.Differences, short.Policy = nil, nil, nil, nil
 	return &short
 }
 

@@ -53,7 +53,7 @@ func userStateIsDue(w Snapshot) (Decision, bool) {
 		Message: writtenBy(version, by),
 	}
 	operation := operation(w)
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !notPlanned && !preventsSelfApproval(w) && !appliesDrift(w) {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !notPlanned && !preventsSelfApproval(w) && !appliesAllDrift(w) {
 		operation = v1alpha1.OperationPlan
 	}
 	d, _ := startDeploy(w, operation, c)

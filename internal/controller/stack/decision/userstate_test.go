@@ -47,6 +47,9 @@ func TestStateVersionOfAUser(t *testing.T) {
 		"the version is applied if drift is corrected": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
+		"the version is only planned if drift of some kinds is corrected": {
+			snapshot: newSnapshot(checks("Apply"), applyingFor("Update"), isApplied, pushed(5)), start: "Plan net-2", ready: "True", reason: "Applied",
+		},
 		"the version is planned and waits for another user with preventSelfApproval": {
 			snapshot: newSnapshot(noSelfApproval, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
