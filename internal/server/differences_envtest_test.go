@@ -1,6 +1,6 @@
 //go:build envtest
 
-package server
+package server_test
 
 import (
 	"testing"
@@ -38,7 +38,7 @@ func TestDifferencesOfAPlan(t *testing.T) {
 	}
 	want := []runnerapi.Difference{
 		{Address: "terraform_data.b", Action: "delete"},
-		{Address: "terraform_data.a", Action: "update", Attributes: []string{`input["(sensitive value)"]`}},
+		{Address: "terraform_data.a", Action: "update", Attributes: []string{`input["(sensitive)"]`}},
 	}
 	if diff := cmp.Diff(want, reported(v1alpha1.OperationPlan, "net-1", true)); diff != "" {
 		t.Error(diff)

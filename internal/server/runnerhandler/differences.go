@@ -21,13 +21,16 @@ const (
 	maxAttribute       = 256
 )
 
+// viewMemory is what the View of a plan may take beside twice its text.
+const viewMemory = 1 << 20
+
 // keepDifferences stores the changes of a plan with their attributes, as users see them. They are for drift: only a Run
 // that only plans has them.
 func (s *API) keepDifferences(ctx context.Context, run *v1alpha1.Run, key string, shown []byte) error {
 	if run.Spec.Operation != v1alpha1.OperationPlan || run.Spec.PullRequest != nil {
 		return nil
 	}
-	view, err := plan.ParseWithin(shown, 2*len(shown))
+	view, err := plan.ParseWithin(shown, 2*len(shown)+viewMemory)
 	if errors.Is(err, plan.ErrTooLarge) {
 		return nil
 	}
