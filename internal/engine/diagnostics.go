@@ -99,6 +99,42 @@ func FirstError(diagnostics []Diagnostic) *Diagnostic {
 // advisesFlags is what an engine advises for a required variable without a value. A Stack has no command line.
 const advisesFlags = "Use a -var or -var-file command line argument to provide a value for this variable."
 
+// withoutValue is the summary of an error about a required variable without a value.
+const withoutValue = "No value for required variable"
+
+// variableName is the name of the variable in the detail of such an error.
+var variableName = regexp.MustCompile(`variable "([^"]+)"`)
+
+// mostNamed is how many variables a message names.
+const mostNamed = 20
+
+// Explain returns the error that explains most of a failure, on one line; empty if there is none. Engines report each
+// variable without a value as an error of its own: Explain names all of them.
+func Explain(diagnostics []Diagnostic) string {
+	first := FirstError(diagnostics)
+	if first == nil {
+		return ""
+	}
+	var names []string
+	for _, d := range diagnostics {
+		if d.Severity != "error" || d.Summary != withoutValue {
+			continue
+		}
+		if m := variableName.FindStringSubmatch(d.Detail); m != nil && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	if first.Summary != withoutValue || len(names) < 2 {
+		return first.String()
+	}
+	slices.Sort(names)
+	text := withoutValue + "s: " + strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ". Set them in spec.variables of the Stack, or set defaults in the code."
+}
+
 // String is the diagnostic on one line: what, why, where.
 func (d Diagnostic) String() string {
 	text := strings.Join(strings.Fields(d.Summary), " ")

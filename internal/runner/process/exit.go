@@ -50,7 +50,7 @@ func (e Exit) Explain(name string, events engine.Events) string {
 func (e Exit) explain(name string, events engine.Events) string {
 	killed := e.Signal == syscall.SIGKILL
 	if first := engine.FirstError(events.Errors); first != nil && !killed {
-		return first.String()
+		return engine.Explain(events.Errors)
 	}
 	memory := cmp.Or(e.outOfMemory, e.maybeOutOfMemory)
 	switch {
