@@ -2,7 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { defineConfig } from 'vitepress'
-import { nav, sidebar } from './sidebar'
+import { write } from './llms'
+import { nav, sidebar, title } from './sidebar'
 
 const base = process.env.BASE || '/'
 const version = base.split('/').filter(Boolean).pop() ?? ''
@@ -62,6 +63,11 @@ export default defineConfig({
       })
     },
   },
+  // The Markdown of a page is beside it, for programs: see llms.ts.
+  transformHead: ({ pageData }) => [
+    ['link', { rel: 'alternate', type: 'text/markdown', href: base + pageData.relativePath }],
+  ],
+  buildEnd: (site) => write(docs, site.outDir, base, site.pages, bar, title, inRepository),
   vite: { build: { chunkSizeWarningLimit: 2000 } }, // the index of the search
   themeConfig: {
     nav: nav(bar),
