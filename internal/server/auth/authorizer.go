@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/action"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
@@ -40,8 +41,12 @@ func lacks(p User, a authorizationv1.ResourceAttributes) error {
 	if a.Name != "" {
 		which = fmt.Sprintf(" %q", a.Name)
 	}
-	return httpapi.Errorf(http.StatusForbidden, "%s may not %s %s%s%s: a role has to allow verb %q on %s%s",
-		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
+	such := ""
+	if role := action.Role(resource, a.Verb); role != "" && a.Group == v1alpha1.GroupVersion.Group {
+		such = ", as ClusterRole " + role + " does"
+	}
+	return httpapi.Errorf(http.StatusForbidden, "%s may not %s %s%s%s: a role has to allow verb %q on %s%s%s",
+		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group, such)
 }
 
 // Authorizer checks with SubjectAccessReviews what users are allowed. It caches for a moment who can list what. Reads
