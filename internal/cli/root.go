@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"cairn.dev/cairn/internal/cli/notification"
+	"cairn.dev/cairn/internal/cli/repository"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/stack"
 	"cairn.dev/cairn/internal/cli/stackset"
@@ -39,7 +40,7 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 	cmd.AddGroup(
 		&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), []*cobra.Command{state.Command(s), notification.Command(s)}, migrationCommands(s)) {
+	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{state.Command(s), notification.Command(s)}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)

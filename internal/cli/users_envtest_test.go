@@ -48,6 +48,7 @@ type cliEnv struct {
 	apiserver.Env
 	kubeconfig string
 	server     *httptest.Server
+	mux        *http.ServeMux
 	// logs responds to a request for a log, and resources to one for the resources of states.
 	logs, resources http.HandlerFunc
 }
@@ -62,6 +63,7 @@ func newCLIEnv(t *testing.T) *cliEnv {
 		CurrentContext: "test",
 	}, d.kubeconfig))
 	mux := http.NewServeMux()
+	d.mux = mux
 	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/plan", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(plan.View{EngineVersion: "1.12.6", Changes: []plan.Change{{Address: "terraform_data.disk", Action: "create"}}})
 	})
@@ -76,11 +78,9 @@ func newCLIEnv(t *testing.T) *cliEnv {
 // cairn runs a command as a user; without a name as an administrator.
 func (d *cliEnv) cairn(ctx context.Context, as string, args ...string) (out, errOut string, code int) {
 	d.Helper()
-	ca := filepath.Join(d.TempDir(), "ca")
-	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
 	s, o, e := quiet()
 	cmd := root(s)
-	flags := []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca}
+	flags := d.flags()
 	if as != "" {
 		flags = append(flags, "--as="+as)
 	}
@@ -91,6 +91,14 @@ func (d *cliEnv) cairn(ctx context.Context, as string, args ...string) (out, err
 	cmd.SetArgs(slices.Insert(slices.Clone(args), at, flags...))
 	code = session.ExitCode(e, "cairn", cmd.ExecuteContext(ctx))
 	return o.String(), e.String(), code
+}
+
+// flags are those of the cluster and the server.
+func (d *cliEnv) flags() []string {
+	d.Helper()
+	ca := filepath.Join(d.TempDir(), "ca")
+	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
+	return []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca}
 }
 
 // want runs a command and checks its exit code and its output.
@@ -389,6 +397,8 @@ func TestNames(t *testing.T) {
 	d.want(1, "it has no Stacks", "", "why", "net")
 	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
 	d.stack("net")
+	d.want(1, "there is no Stack and no Run net in namespace default: namespace "+d.Namespace+" has one; add -n "+d.Namespace, "", "why", "net", "-n", "default")
+	d.want(0, "Stack net in "+d.Namespace, "", "why", "net", "-n", d.Namespace)
 	d.want(1, "did you mean net?", "", "why", "nett")
 	d.want(1, "did you mean net?", "", "get", "stacks", "nett")
 	d.want(0, "stack.cairn.dev/net", "", "get", "stack/net", "-o", "name")

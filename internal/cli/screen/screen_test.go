@@ -73,6 +73,9 @@ var screens = map[string]func(objects, Style) (string, error){
 	"describe pr": func(o objects, s Style) (string, error) {
 		return drawn(func(w io.Writer, s Style) error { return PullRequest(w, &o.pulls[0], o.events, s) }, s)
 	},
+	"describe repo": func(o objects, s Style) (string, error) {
+		return drawn(func(w io.Writer, s Style) error { return Repository(w, &o.repositories[0], o.stacks, o.events, s) }, s)
+	},
 	"question": func(o objects, s Style) (string, error) {
 		return drawn(func(w io.Writer, s Style) error { return Destroyed(w, o.runs[0].Status.Plan, s) }, s)
 	},

@@ -17,7 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/lifecycle/action"
@@ -142,6 +144,15 @@ func (s *Session) explainStatus(err error, status metav1.Status) error {
 	return err
 }
 
+// Denied adds to the error of a write that the user may not do the role that allows it. Other errors it returns unchanged.
+func (s *Session) Denied(err error, resource, verb string) error {
+	role := action.Role(resource, verb)
+	if role == "" || !apierrors.IsForbidden(err) {
+		return err
+	}
+	return Explained(err, "%v; ClusterRole %s allows it, for example in a RoleBinding of the namespace", err, role)
+}
+
 // ExplainServer adds to an error of Cairn's server what the user can do.
 func (s *Session) ExplainServer(err error) error {
 	var (
@@ -221,16 +232,38 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 	what := map[string]string{"stack": "Stack", "run": "Run", "": "Stack and no Run"}[kind]
 	text := fmt.Sprintf("there is no %s %s in namespace %s", what, name, ns)
 	names, listed := s.Names(ctx, ns, lists(kind)...)
+	elsewhere := s.namespacesOf(ctx, name, lists(kind)...)
 	switch near := Similar(name, names); {
+	case len(elsewhere) > 0: // messages of objects name commands without a namespace
+		text += fmt.Sprintf(": namespace %s has one; add -n %s", strings.Join(elsewhere, ", "), elsewhere[0])
 	case listed != nil:
 	case len(near) > 0:
 		text += ": did you mean " + strings.Join(near, ", ") + "?"
 	case len(names) == 0 && kind != "run":
 		text += ": it has no Stacks; select another namespace with -n NAMESPACE"
 	default:
-		text += ": `cairn get` lists them; select another namespace with -n NAMESPACE"
+		text += fmt.Sprintf(": `%s get` lists them; select another namespace with -n NAMESPACE", s.Command())
 	}
 	return Explanation{text, err}
+}
+
+// mostNamespaces is how many namespaces a message names.
+const mostNamespaces = 3
+
+// namespacesOf returns namespaces that have an object of that name, of those in which the user can list all.
+func (s *Session) namespacesOf(ctx context.Context, name string, lists ...client.ObjectList) (namespaces []string) {
+	for _, list := range lists {
+		if s.List(ctx, list, client.MatchingFields{metav1.ObjectNameField: name}) != nil {
+			continue
+		}
+		_ = apimeta.EachListItem(list, func(o runtime.Object) error { // fails only for what is no list
+			namespaces = append(namespaces, o.(client.Object).GetNamespace())
+			return nil
+		})
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	return namespaces[:min(len(namespaces), mostNamespaces)]
 }
 
 // Similar returns at most three names that are similar to an unknown one, the most similar first.

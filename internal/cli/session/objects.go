@@ -112,6 +112,25 @@ func (s *Session) StackSet(ctx context.Context, arg string) (*v1alpha1.StackSet,
 	return set, err
 }
 
+// Repository returns the Repository with a name.
+func (s *Session) Repository(ctx context.Context, arg string) (*v1alpha1.Repository, error) {
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	kind, name := SplitKind(arg)
+	if kind != "" && kind != "repository" {
+		return nil, fmt.Errorf("%s is no Repository: use the name of one; `%s get repositories` lists them", arg, s.Command())
+	}
+	r := &v1alpha1.Repository{}
+	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, r)
+	if apierrors.IsNotFound(err) {
+		return nil, Explained(err, "there is no Repository %s in namespace %s: `%s get repositories -A` lists those of all "+
+			"namespaces", name, ns, s.Program)
+	}
+	return r, err
+}
+
 // PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:
 // infra-12 or 12, also as pr/12.
 func (s *Session) PullRequest(ctx context.Context, arg string) (*v1alpha1.PullRequest, error) {

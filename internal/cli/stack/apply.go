@@ -16,15 +16,15 @@ import (
 func applyCommand(s *session.Session) *cobra.Command {
 	var yes bool
 	cmd := onStack(s, &cobra.Command{
-		Use:   "apply STACK",
+		Use:   "apply STACK...",
 		Short: "Plan a Stack and apply the plan once it is approved",
 		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
 asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Once the plan is
-applied, cairn outputs shows the new outputs. Needs the verb apply on the Stack, and approve on its Runs to approve a
-plan.`,
+applied, cairn outputs shows the new outputs. Of several names, each is applied in turn, also after an error.
+Needs the verb apply on the Stack, and approve on its Runs to approve a plan.`,
 		Example: s.Examples(`
 			cairn apply net
-			cairn apply net --yes`),
+			cairn apply net dns --yes`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
 		confirm := func(ctx context.Context, run *v1alpha1.Run) (bool, error) {
 			if yes {
@@ -35,7 +35,7 @@ plan.`,
 		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, confirm)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
-	return cmd
+	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool { return !stack.Spec.Suspend }))
 }
 
 // A confirmation returns whether the user approves the plan of a Run, which was shown.
@@ -148,7 +148,10 @@ the Stack, or destroy.`,
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error { return retryStack(ctx, s, stack, wait, yes) })
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it ends or waits for an approval")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "retry a destroy without asking")
-	return several(s, cmd, session.CompleteStacks)
+	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool {
+		_, err := action.Again(stack)
+		return err == nil
+	}))
 }
 
 func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, wait, yes bool) error {

@@ -91,10 +91,15 @@ approved in turn, also after an error. Needs the verb approve on the Run.`,
 	f := cmd.Flags()
 	f.BoolVar(&show, "show", false, "show the whole plan first")
 	f.BoolVar(&wait, "wait", false, "follow the Run to its end")
-	several(s, cmd, session.CompleteStacksAndRuns)
+	s.Several(cmd, completePending)
 	d.addFlags(cmd)
 	return cmd
 }
+
+// completePending completes Runs whose plan waits for a decision, and their Stacks.
+var completePending = session.CompleteRunsThat(func(run *v1alpha1.Run) bool {
+	return approval.Pending(run) && !approval.IsSent(run)
+})
 
 func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, d *reviewed, show, wait bool) error {
 	if err := screen.Plan(s.Text(), run, s.Style()); err != nil {
@@ -145,7 +150,7 @@ func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest 
 	if err := action.CheckApproval(run, user); err != nil {
 		return err
 	}
-	return s.Patch(ctx, run, action.ApproveRun(digest, user))
+	return s.Denied(s.Patch(ctx, run, action.ApproveRun(digest, user)), "runs", action.Approve)
 }
 
 // checkPending returns an error unless a Run waits for an approval.
@@ -166,13 +171,14 @@ func rejectCommand(s *session.Session) *cobra.Command {
 		reason string
 	)
 	cmd := onRun(s, &cobra.Command{
-		Use:   "reject STACK|RUN",
+		Use:   "reject STACK|RUN...",
 		Short: "Reject the plan that waits: its Run ends, and nothing is applied",
 		Long: `Ends a Run that waits for an approval. Nothing is applied until the Stack changes or a user requests a Run. It
 shows the summary of the plan and asks. Without a terminal it needs the digest of the plan that you read, or --yes for the
-plan that it shows. Needs the verb reject on the Run.`,
+plan that it shows. Of several names, each is rejected in turn, also after an error. Needs the verb reject on the Run.`,
 		Example: s.Examples(`
-			cairn reject net --reason "not on a Friday"`),
+			cairn reject net --reason "not on a Friday"
+			cairn reject net dns`),
 	}, func(ctx context.Context, run *v1alpha1.Run) error {
 		if err := checkPending(s, run); err != nil {
 			return err
@@ -180,6 +186,7 @@ plan that it shows. Needs the verb reject on the Run.`,
 		return rejectPending(ctx, s, run, &d, reason)
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason for the author of the change")
+	s.Several(cmd, completePending)
 	d.addFlags(cmd)
 	return cmd
 }
@@ -194,7 +201,7 @@ func rejectPending(ctx context.Context, s *session.Session, run *v1alpha1.Run, d
 		user, err = s.User(ctx)
 	}
 	if err == nil {
-		err = s.Patch(ctx, run, action.RejectRun(run.Status.Plan.Digest, user, reason))
+		err = s.Denied(s.Patch(ctx, run, action.RejectRun(run.Status.Plan.Digest, user, reason)), "runs", action.Reject)
 	}
 	switch {
 	case errors.Is(err, session.ErrChanges):

@@ -16,7 +16,7 @@ import (
 func cancelCommand(s *session.Session) *cobra.Command {
 	var wait bool
 	cmd := onRun(s, &cobra.Command{
-		Use:   "cancel STACK|RUN",
+		Use:   "cancel STACK|RUN...",
 		Short: "Cancel a Run; an active apply finishes pending operations and saves the state",
 		Long: `Cancels a Run or, of a Stack, its active Run. A Run that is queued or waits ends immediately. A running
 engine is interrupted, finishes its pending operations and saves the state; that can take some time. A canceled Run is
@@ -48,13 +48,15 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 		return errors.New("too late to cancel: " + screen.Result(run))
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run to its end")
-	return cmd
+	return s.Several(cmd, session.CompleteRunsThat(func(run *v1alpha1.Run) bool {
+		return action.CheckCancel(run) == nil && !run.Spec.Cancel
+	}))
 }
 
 func cancelRun(ctx context.Context, s *session.Session, run *v1alpha1.Run) error {
 	user, err := s.User(ctx)
 	if err == nil {
-		err = s.Patch(ctx, run, action.CancelRun(user))
+		err = s.Denied(s.Patch(ctx, run, action.CancelRun(user)), "runs", action.Cancel)
 	}
 	if err != nil {
 		return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)

@@ -2,9 +2,7 @@
 package stack
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -48,38 +46,6 @@ func onRun(s *session.Session, cmd *cobra.Command, do func(context.Context, *v1a
 			return errNoRun(s, stack)
 		}
 		return do(cmd.Context(), run)
-	}
-	return cmd
-}
-
-// mostNames is how many names a command takes.
-const mostNames = 1000
-
-// several lets a command of one name take several. It continues after an error, and returns all of them; errors are more
-// important than changes that wait.
-func several(s *session.Session, cmd *cobra.Command, complete session.Completion) *cobra.Command {
-	one := cmd.RunE
-	cmd.Args = s.MaxArgs(mostNames)
-	cmd.ValidArgsFunction = s.Complete(func(ctx context.Context, s *session.Session, _ []string) ([]string, error) {
-		return complete(ctx, s, nil)
-	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			return one(cmd, args)
-		}
-		var failed []error
-		var changes error
-		for _, name := range args {
-			switch err := one(cmd, []string{name}); {
-			case cmd.Context().Err() != nil:
-				return err
-			case errors.Is(err, session.ErrChanges):
-				changes = err
-			default:
-				failed = append(failed, err)
-			}
-		}
-		return cmp.Or(errors.Join(failed...), changes)
 	}
 	return cmd
 }

@@ -42,7 +42,7 @@ func TestSeveralNames(t *testing.T) {
 			}
 			return nil
 		}}
-		several(s, cmd, session.CompleteStacks)
+		s.Several(cmd, session.CompleteStacks)
 		cmd.SetArgs(strings.Fields(args))
 		err := cmd.ExecuteContext(ctx)
 		cancel()

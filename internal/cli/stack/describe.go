@@ -15,23 +15,24 @@ import (
 )
 
 func describeCommand(s *session.Session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "describe STACK|RUN|stackset/NAME|pr/NUMBER",
+	cmd := &cobra.Command{
+		Use:     "describe STACK|RUN|repo/NAME|stackset/NAME|pr/NUMBER...",
 		Aliases: []string{"why"},
-		Short:   "Show the details of a Stack, Run, StackSet or PullRequest: why it is not Ready, and what to do next",
+		Short:   "Show the details of a Stack, Run, Repository, StackSet or PullRequest: why it is not Ready, what to do",
 		Example: s.Examples(`
 			cairn describe net
 			cairn describe net-7
+			cairn describe repo/infra
 			cairn describe stackset/platform
 			cairn describe pr/12`),
-		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(completeDescribe),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch kind, _ := session.SplitKind(args[0]); kind {
 			case "pullrequest":
 				return describePullRequest(cmd.Context(), s, args[0])
 			case "stackset":
 				return describeStackSet(cmd.Context(), s, args[0])
+			case "repository":
+				return describeRepository(cmd.Context(), s, args[0])
 			}
 			d, err := describe(cmd.Context(), s, args[0])
 			if err != nil {
@@ -40,19 +41,7 @@ func describeCommand(s *session.Session) *cobra.Command {
 			return d.Write(s.Text(), s.Style())
 		},
 	}
-}
-
-// completeDescribe completes the argument of describe.
-func completeDescribe(ctx context.Context, s *session.Session, args []string) ([]string, error) {
-	names, err := session.CompleteAll(ctx, s, args)
-	if err != nil {
-		return nil, err
-	}
-	sets, _ := s.CompleteNames(ctx, args, &v1alpha1.StackSetList{}) // a user may see none of these
-	for _, name := range sets {
-		names = append(names, "stackset/"+name)
-	}
-	return names, nil
+	return s.Several(cmd, session.CompleteDescribed)
 }
 
 // describe gathers the description of a Stack or Run. It omits objects that the user may not read.
@@ -104,6 +93,25 @@ func describeStackSet(ctx context.Context, s *session.Session, arg string) error
 		return err
 	}
 	return screen.StackSet(s.Text(), set, events, s.Style())
+}
+
+// describeRepository describes a Repository, with the Stacks that read from it.
+func describeRepository(ctx context.Context, s *session.Session, arg string) error {
+	r, err := s.Repository(ctx, arg)
+	if err != nil {
+		return err
+	}
+	stacks := &v1alpha1.StackList{}
+	if err := s.List(ctx, stacks); err != nil { // a user may see those of one namespace only
+		if err := s.List(ctx, stacks, client.InNamespace(r.Namespace)); session.IgnoreUnreadable(err) != nil {
+			return err
+		}
+	}
+	events, err := eventsOf(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	return screen.Repository(s.Text(), r, stacks.Items, events, s.Style())
 }
 
 // eventsOf returns the events of an object.

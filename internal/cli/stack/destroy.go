@@ -15,7 +15,7 @@ import (
 func destroyCommand(s *session.Session) *cobra.Command {
 	var yes bool
 	cmd := onStack(s, &cobra.Command{
-		Use:   "destroy STACK",
+		Use:   "destroy STACK...",
 		Short: "Destroy all resources of a Stack; the Stack stays",
 		Long: `Requests a Run that destroys all resources, follows it and shows its plan. It lists the Stacks that have to
 be destroyed first, and asks for the Stack's name before it destroys anything; without a terminal it needs --yes. The
@@ -41,7 +41,9 @@ verb destroy on the Stack and, if its plans need an approval, approve on its Run
 		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, confirm)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
-	return cmd
+	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool {
+		return !stack.Spec.Suspend && stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect
+	}))
 }
 
 // confirmDestroy asks the user to confirm, unless the plan will wait for an approval.

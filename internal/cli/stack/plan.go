@@ -87,7 +87,7 @@ func planStack(ctx context.Context, s *session.Session, name, output string) err
 func diffCommand(s *session.Session) *cobra.Command {
 	var output string
 	cmd := onRun(s, &cobra.Command{
-		Use:   "diff STACK|RUN|pr/NUMBER",
+		Use:   "diff STACK|RUN|pr/NUMBER...",
 		Short: "Show the plan that waits, or else the last one, or those of a pull request; nothing is run",
 		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. Of a pull request, it shows the
 plans of all Stacks that it affects. It creates no Run. It ends with the command that approves this plan and no other. The
@@ -105,7 +105,6 @@ exit code is 2 if a plan has changes that are not applied. Needs get on runs/pla
 		}
 		return hasChanges(run)
 	})
-	cmd.ValidArgsFunction = s.Complete(session.CompleteAll)
 	onlyRun := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if kind, _ := session.SplitKind(args[0]); kind == "pullrequest" {
@@ -114,7 +113,7 @@ exit code is 2 if a plan has changes that are not applied. Needs get on runs/pla
 		return onlyRun(cmd, args)
 	}
 	session.AddFormatFlag(cmd, &output)
-	return cmd
+	return s.Several(cmd, session.CompleteAll)
 }
 
 // hasChanges returns ErrChanges for a Run whose plan has changes that it has not applied.

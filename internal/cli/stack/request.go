@@ -33,7 +33,7 @@ func requestRun(
 	}
 	request := action.Now(s.Now())
 	if err := s.Patch(ctx, stack, action.RequestRun(operation, request, user)); err != nil {
-		return nil, err
+		return nil, s.Denied(err, "stacks", action.VerbOf(stack, operation))
 	}
 	run, err := awaitRun(ctx, s, stack, request)
 	switch {

@@ -17,11 +17,6 @@ func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{previewCommand(s), confirmDeletionsCommand(s)}
 }
 
-// complete completes the argument of a command for one StackSet.
-func complete(ctx context.Context, s *session.Session, args []string) ([]string, error) {
-	return s.CompleteNames(ctx, args, &v1alpha1.StackSetList{})
-}
-
 // stacksIn returns the Stacks of the namespaces of a StackSet, sorted, and the StackGrants of spec.namespaces.
 func stacksIn(
 	ctx context.Context, s *session.Session, set *v1alpha1.StackSet, opts ...client.ListOption,

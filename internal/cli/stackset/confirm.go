@@ -33,13 +33,20 @@ Without a terminal it needs --digest. It needs spec.prune Delete, and the verb d
 			cairn confirm-deletions platform
 			cairn confirm-deletions platform --digest 1f3c8a0e5b7d2946c1a3f58e0d9b7c6a4e2f1083`),
 		Args:              s.MaxArgs(1),
-		ValidArgsFunction: s.Complete(complete),
+		ValidArgsFunction: s.Complete(completeDeletions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return confirmDeletions(cmd.Context(), s, args[0], digest)
 		},
 	}
 	cmd.Flags().StringVar(&digest, "digest", "", "digest of the list that you read; another list is rejected")
 	return cmd
+}
+
+// completeDeletions completes StackSets with deletions that wait for a confirmation.
+func completeDeletions(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+	return session.CompleteObjects(ctx, s, args, &v1alpha1.StackSetList{}, func(set *v1alpha1.StackSet) bool {
+		return set.Status.Deletions != nil
+	})
 }
 
 func confirmDeletions(ctx context.Context, s *session.Session, arg, read string) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 )
@@ -24,12 +25,31 @@ ask that user before you remove its lock. Later changes of that engine cannot be
 		Example: s.Examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
-		Args: cobra.ExactArgs(2),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.Complete(completeLocks),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return unlockState(ctx, s, key, args[0], yes)
 	})
 	yesFlag(cmd, &yes)
 	return cmd
+}
+
+// completeLocks completes a State that is locked, and then the ID of its lock.
+func completeLocks(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+	if len(args) == 1 {
+		key, err := stateKey(s, args[0])
+		if err != nil {
+			return nil, err
+		}
+		st, err := getState(ctx, s, key)
+		if err != nil || st.Status.Lock == nil {
+			return nil, err
+		}
+		return []string{st.Status.Lock.ID}, nil
+	}
+	return session.CompleteObjects(ctx, s, args, &v1alpha1.StateList{}, func(st *v1alpha1.State) bool {
+		return st.Status.Lock != nil
+	})
 }
 
 func unlockState(ctx context.Context, s *session.Session, key client.ObjectKey, id string, yes bool) error {
