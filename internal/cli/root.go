@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/cli/stack"
 	"cairn.dev/cairn/internal/cli/stackset"
 	"cairn.dev/cairn/internal/cli/state"
+	"cairn.dev/cairn/internal/cli/webui"
 )
 
 // Main runs the command and returns the exit code of the process.
@@ -22,8 +23,9 @@ func Main() int { return session.Main(root) }
 
 // Groups of commands in the help.
 const (
-	groupStacks = "stacks"
-	groupRun    = "local"
+	groupStacks       = "stacks"
+	groupInstallation = "installation"
+	groupRun          = "local"
 )
 
 // Command returns the command with its subcommands, for a description of them. It uses no terminal.
@@ -38,9 +40,11 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 	}
 	s.Root(cmd)
 	cmd.AddGroup(
-		&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"},
+		&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"},
+		&cobra.Group{ID: groupInstallation, Title: "The installation:"},
+		&cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{state.Command(s), notification.Command(s)}, migrationCommands(s)) {
+	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{state.Command(s), notification.Command(s), webui.Command(s)}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)
@@ -49,7 +53,11 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		c.GroupID = groupRun
 		cmd.AddCommand(c)
 	}
-	cmd.AddCommand(versionCommand())
+	for _, c := range []*cobra.Command{versionCommand(s)} {
+		s.AddFlags(c.PersistentFlags())
+		c.GroupID = groupInstallation
+		cmd.AddCommand(c)
+	}
 	for _, c := range cmd.Commands() {
 		if c.HasSubCommands() && !c.Runnable() {
 			onlySubcommands(c)

@@ -1,18 +1,62 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/internal/base/version"
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
 )
 
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
+// versionTimeout is how long the command waits for the server.
+const versionTimeout = 10 * time.Second
+
+func versionCommand(s *session.Session) *cobra.Command {
+	var client bool
+	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version.Version) },
+		Short: "Print the versions of this program and of the server",
+		Long: `Prints the version of this program, and that of the server of the cluster. If the server's cannot be read, it prints
+why, and the exit code is 1. cairn --version prints only that of this program, and needs no cluster.`,
+		Example: s.Examples(`
+			cairn version
+			cairn version --client`),
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if client {
+				fmt.Fprintln(s.Out, version.Version)
+				return nil
+			}
+			fmt.Fprintf(s.Out, "Client: %s\n", version.Version)
+			server, err := serverVersion(cmd.Context(), s)
+			if err != nil {
+				return fmt.Errorf("the version of the server cannot be read: %w", err)
+			}
+			fmt.Fprintf(s.Text(), "Server: %s\n", server)
+			return nil
+		},
 	}
+	cmd.Flags().BoolVar(&client, "client", false, "only the version of this program, without a request")
+	return cmd
+}
+
+// serverVersion reads the version of the server of the cluster.
+func serverVersion(ctx context.Context, s *session.Session) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	server, err := s.Server(ctx)
+	if err != nil {
+		return "", err
+	}
+	build, err := server.Build(ctx)
+	if session.HasCode(err, http.StatusNotFound) {
+		return "", fmt.Errorf("it is older than this program, and does not report it: update it, or read the tag of its image")
+	}
+	return screen.Clean(build.Version), s.ExplainServer(err)
 }

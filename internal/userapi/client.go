@@ -45,6 +45,16 @@ func (c *Client) At(version int64) *Client {
 	return &at
 }
 
+// Me returns the user of the client, as the server authenticates it.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	return decode[Me](ctx, c, call{path: "/api/v1/me"}, largestMessage)
+}
+
+// Build returns the build of the server. A server before this request answers 404.
+func (c *Client) Build(ctx context.Context) (Build, error) {
+	return decode[Build](ctx, c, call{path: "/api/v1/version"}, largestMessage)
+}
+
 // Plan returns what a Run would do. A plan without changes is an empty View.
 func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, error) {
 	return decode[plan.View](ctx, c, planCall(namespace, run, FormView), LargestPlan)

@@ -45,6 +45,10 @@ func TestClientSendsTheDocumentedRequests(t *testing.T) {
 		want   asked
 		gets   any
 	}{
+		"me": {func(c *Client) (any, error) { return c.Me(t.Context()) },
+			`{"name": "alice"}`, asked{"GET /api/v1/me", ""}, Me{Name: "alice"}},
+		"build": {func(c *Client) (any, error) { return c.Build(t.Context()) },
+			`{"version": "v1.2.3"}`, asked{"GET /api/v1/version", ""}, Build{Version: "v1.2.3"}},
 		"plan": {func(c *Client) (any, error) { return c.Plan(t.Context(), "web", "net-7") },
 			string(view), asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=view", ""},
 			plan.View{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}},

@@ -25,6 +25,7 @@
 //	GET  /api/v1/activity?since=168h&step=3h                           an Activity. Needs list on runs
 //	GET  /api/v1/changes                                               Changes as they come, as server-sent events
 //	GET  /api/v1/me                                                    Me
+//	GET  /api/v1/version                                               Build
 //	GET  /api/v1/signin                                                SignIn, for anybody
 //	POST /api/v1/session                                               Session: signs in, by a cookie; 204. DELETE signs out
 //	GET  /api/v1/namespaces/{ns}/{kind}/{name}/access                  Access. Needs get, as the next one

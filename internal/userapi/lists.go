@@ -508,6 +508,12 @@ type Me struct {
 	Real string `json:"real,omitempty"`
 }
 
+// Build is the build of the server.
+type Build struct {
+	// The version of the server, as of cairn version.
+	Version string `json:"version"`
+}
+
 // A Problem is the response to a request that failed, as in RFC 9457.
 type Problem struct {
 	// Always about:blank: the title is the meaning of the status.

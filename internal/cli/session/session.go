@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -230,31 +231,40 @@ func (s *Session) User(ctx context.Context) (string, error) {
 
 // Server returns a client of Cairn's server with the user's credentials.
 func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
-	config, err := s.Config()
+	address, to, err := s.ServerTransport(ctx)
 	if err != nil {
 		return nil, err
+	}
+	return userapi.New(address, to), nil
+}
+
+// ServerTransport returns the address of Cairn's server, and a transport that trusts its certificate, connects through
+// Kubernetes where the server has no address outside of the cluster, and sends the user's credentials.
+func (s *Session) ServerTransport(ctx context.Context) (address string, to http.RoundTripper, err error) {
+	config, err := s.Config()
+	if err != nil {
+		return "", nil, err
 	}
 	address, ca, err := s.Address(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	credentials, err := s.Credentials(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	c := serverConfig(credentials, address, ca)
 	kube, err := s.Kubernetes()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if f := forwarderTo(address, kube, config); f != nil {
 		c.Dial = f.dial
 	}
-	transport, err := rest.TransportFor(c)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the server %s: %w", address, err)
+	if to, err = rest.TransportFor(c); err != nil {
+		return "", nil, fmt.Errorf("connect to the server %s: %w", address, err)
 	}
-	return userapi.New(address, transport), nil
+	return address, to, nil
 }
 
 // Call sends a request to Cairn's server, and explains its error.

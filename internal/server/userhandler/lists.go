@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -23,6 +24,7 @@ func (s *API) addLists(mux router) {
 	mux.Handle("GET /api/v1/changes", s.answerAnyone(httpapi.ShortTimeout, s.showChanges))
 	mux.Handle("GET /api/v1/openapi.json", http.HandlerFunc(showOpenAPI))
 	mux.Handle("GET /api/v1/me", s.answerAnyone(httpapi.ShortTimeout, showMe))
+	mux.Handle("GET /api/v1/version", s.answerAnyone(httpapi.ShortTimeout, showVersion))
 }
 
 // addKind adds the lists of a kind, of all namespaces and of one, which are answered from the catalog; its objects and
@@ -122,4 +124,9 @@ func showMe(w http.ResponseWriter, _ *http.Request, p auth.User) error {
 		me.Real = p.Real.GetName()
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, me)
+}
+
+// showVersion needs authentication: who searches for servers of a version learns nothing.
+func showVersion(w http.ResponseWriter, _ *http.Request, _ auth.User) error {
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.Build{Version: version.Version})
 }

@@ -69,6 +69,7 @@ func lists(parameters []string) map[string]string {
 func endpoints() map[string]endpoint {
 	all := map[string]endpoint{
 		"GET /api/v1/me":           {summary: "The caller, as the server authenticated it.", answer: userapi.Me{}},
+		"GET /api/v1/version":      {summary: "The version of the server.", answer: userapi.Build{}},
 		"GET /api/v1/openapi.json": {summary: "This description, without authentication.", mime: "application/json"},
 		"GET /api/v1/activity": {
 			summary: "The number of Runs by result, in steps of time. Needs list on runs.", answer: userapi.Activity{},
