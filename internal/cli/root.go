@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"cairn.dev/cairn/internal/cli/check"
 	"cairn.dev/cairn/internal/cli/notification"
 	"cairn.dev/cairn/internal/cli/repository"
 	"cairn.dev/cairn/internal/cli/session"
@@ -53,7 +54,7 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		c.GroupID = groupRun
 		cmd.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{versionCommand(s)} {
+	for _, c := range []*cobra.Command{check.Command(s), versionCommand(s)} {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupInstallation
 		cmd.AddCommand(c)
