@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -170,4 +171,25 @@ func TestCompletionOffersWhatTheActionAppliesTo(t *testing.T) {
 		}
 	}
 	d.want(0, "waits\n", "", "__complete", "suspend", "failed", "") // a second name
+}
+
+// TestCheck checks a real cluster: its CRDs are of no Helm release, and it has neither nodes nor a StorageClass.
+func TestCheck(t *testing.T) {
+	d := newCLIEnv(t)
+	for _, line := range []string{
+		`OK +Kubernetes +v1\.\d+`, `OK +permissions +you have all`, `error +CRDs +Cairn's are installed without Helm`,
+		`warning +nodes +none of 0 is ready`, `error +storage +there is no StorageClass\n +-> create one`, `OK +webhooks`,
+		`cairn: the cluster is not ready for Cairn: 2 errors, 1 warnings`,
+	} {
+		out, errOut, code := d.cairn(t.Context(), "", "check")
+		if code != 1 || !regexp.MustCompile(line).MatchString(out+errOut) {
+			t.Errorf("exit code %d, and no line %q in:\n%s%s", code, line, out, errOut)
+		}
+	}
+	d.want(1, "the cluster is not ready for Cairn: 1 errors", "", "check", "--bucket=s3://acme")
+	out, _, code := d.cairn(t.Context(), "bob", "check")
+	if code != 1 || !strings.Contains(out, "you may not create customresourcedefinitions.apiextensions.k8s.io, ") ||
+		!regexp.MustCompile(`warning +CRDs +not verified: you do not have permission`).MatchString(out) {
+		t.Errorf("without permissions: exit code %d:\n%s", code, out)
+	}
 }
