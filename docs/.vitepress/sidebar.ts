@@ -9,11 +9,11 @@ const docs = join(import.meta.dirname, '..')
 // How-to pages by task.
 const howTo: Record<string, string[]> = {
   'Install and operate': ['install', 'cli', 'production', 'upgrade', 'upgrade-changes', 'leave', 'bucket', 'keys', 'expose', 'sso', 'network-policies', 'engines', 'build-cairn'],
-  'Namespaces, users and tenants': ['namespaces', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
-  'Git and credentials': ['git', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-before', 'pull-requests-after', 'gitops', 'cloud-credentials'],
+  'Namespaces, users and tenants': ['namespaces', 'teams', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
+  'Git and credentials': ['git', 'share-repository', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-before', 'pull-requests-after', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
-  'Plans and approvals': ['approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
-  'States': ['state', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
+  'Plans and approvals': ['environments', 'approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
+  'States': ['state', 'move-resources', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
   'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
   'Monitor': ['monitoring', 'metrics', 'notifications', 'notifications-webhook'],
@@ -22,10 +22,10 @@ const howTo: Record<string, string[]> = {
 // The first pages of other sections; the rest follows by title.
 const first: Record<string, string[]> = {
   tutorials: ['index', 'first-stack', 'monorepo', 'stackset', 'approvals', 'aws'],
-  concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'security-model'],
+  concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'availability', 'security-model'],
   troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-notification', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
-  about: ['comparison', 'faq'],
+  about: ['comparison', 'guarantees', 'faq'],
   contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],
 }
 
