@@ -394,10 +394,11 @@ func TestInterruptDoesNotCancelTheRun(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	d := newCLIEnv(t)
-	d.want(1, "it has no Stacks", "", "why", "net")
+	d.want(1, "it has no Stacks", "", "why", "absent")
 	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
 	d.stack("net")
-	d.want(1, "there is no Stack and no Run net in namespace default: namespace "+d.Namespace+" has one; add -n "+d.Namespace, "", "why", "net", "-n", "default")
+	own := d.stack("only-in-" + d.Namespace).Name // other tests have a Stack net too
+	d.want(1, "there is no Stack and no Run "+own+" in namespace default: namespace "+d.Namespace+" has one; add -n "+d.Namespace, "", "why", own, "-n", "default")
 	d.want(0, "Stack net in "+d.Namespace, "", "why", "net", "-n", d.Namespace)
 	d.want(1, "did you mean net?", "", "why", "nett")
 	d.want(1, "did you mean net?", "", "get", "stacks", "nett")

@@ -235,7 +235,7 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 	elsewhere := s.namespacesOf(ctx, name, lists(kind)...)
 	switch near := Similar(name, names); {
 	case len(elsewhere) > 0: // messages of objects name commands without a namespace
-		text += fmt.Sprintf(": namespace %s has one; add -n %s", strings.Join(elsewhere, ", "), elsewhere[0])
+		text += ": namespace " + strings.Join(elsewhere, " and namespace ") + " has one; add -n " + elsewhere[0]
 	case listed != nil:
 	case len(near) > 0:
 		text += ": did you mean " + strings.Join(near, ", ") + "?"
