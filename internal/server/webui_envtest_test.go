@@ -80,9 +80,9 @@ func TestBrowserOfTheCommandUIIsTheUser(t *testing.T) {
 		t.Errorf("the stream begins with %q (%v)", first, err)
 	}
 
-	const suspend = "/stacks/net/suspend"
+	const suspend = "/stacks/shown/suspend"
 	path := "/api/v1/namespaces/" + e.namespace + suspend
-	e.newStack("net")
+	e.newStack("shown")
 	e.allow(user, rbacv1.PolicyRule{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"get", "patch", "update"}})
 	var own *http.Response
 	p.eventually(func() bool { // the role takes effect
