@@ -85,7 +85,7 @@ func Needed(namespace string, mutating bool) []Right {
 		all = append(all, Right{Verb: "create", Group: admission, Resource: "mutatingadmissionpolicies"},
 			Right{Verb: "create", Group: admission, Resource: "mutatingadmissionpolicybindings"})
 	}
-	for _, resource := range []string{"configmaps", "secrets", "services", "serviceaccounts", "persistentvolumeclaims"} {
+	for _, resource := range []string{"secrets", "services", "serviceaccounts", "persistentvolumeclaims"} {
 		all = append(all, Right{Verb: "create", Resource: resource, Namespace: namespace})
 	}
 	for _, in := range []string{namespace, metav1.NamespaceSystem, metav1.NamespacePublic} {
