@@ -35,10 +35,7 @@ func demoCommand() *cobra.Command {
 			started := time.Now()
 			return withCluster(cmd.Context(), o, func(ctx context.Context, c *cluster) error {
 				fmt.Fprintf(out, "Ready after %.1f s.\n", time.Since(started).Seconds())
-				d := &demo{c: c, show: newTimeline(out), out: out}
-				if err := d.serveCode(ctx); err != nil {
-					return err
-				}
+				d := demo{c: c, show: newTimeline(out), out: out}
 				if once {
 					return d.all(ctx)
 				}
@@ -47,7 +44,7 @@ func demoCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&once, "once", false, "create, change and delete the example, push a commit, then exit")
+	f.BoolVar(&once, "once", false, "create, change and delete the example, then exit")
 	o.addFlags(f)
 	return cmd
 }
@@ -57,14 +54,12 @@ type demo struct {
 	c    *cluster
 	show *timeline
 	out  io.Writer
-	// code is the repository that the user can push to.
-	code repository
 }
 
 var fleet = types.NamespacedName{Namespace: "default", Name: "fleet"}
 
-// all creates, changes and deletes the example, and pushes a commit.
-func (d *demo) all(ctx context.Context) error {
+// all creates, changes and deletes the example.
+func (d demo) all(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := d.create(ctx); err != nil {
@@ -72,10 +67,6 @@ func (d *demo) all(ctx context.Context) error {
 	}
 	d.show.headline("Change servers to 5 in Secret fleet-tfvars")
 	if err := d.change(ctx); err != nil {
-		return err
-	}
-	d.show.headline("Push a commit: the number of servers in web/main.tf")
-	if err := d.push(ctx); err != nil {
 		return err
 	}
 	d.show.headline("Delete Stack fleet")
@@ -87,7 +78,7 @@ func (d *demo) all(ctx context.Context) error {
 }
 
 // stay creates the example and waits for Ctrl-C.
-func (d *demo) stay(ctx context.Context) error {
+func (d demo) stay(ctx context.Context) error {
 	if err := d.create(ctx); err != nil {
 		return err
 	}
@@ -104,16 +95,12 @@ func (d *demo) stay(ctx context.Context) error {
   cairn get
   cairn describe fleet
   kubectl get secret fleet-outputs -o yaml
-Code in Git, whose plans wait for your approval:
-  cairn approve web --show
-  git clone %s && cd infra
-  sed -i.old 's/= 2/= 3/' web/main.tf && git commit -am 'Three servers' && git push
 Try next:
   kubectl patch secret fleet-tfvars -p '{"stringData":{"terraform.tfvars":"servers = 5\npassword = \"battery staple\""}}'
   kubectl describe stack fleet
   kubectl delete stack fleet
 Ctrl-C stops everything.
-`, link, d.c.kubeconfig, d.c.path(), d.code.dir)
+`, link, d.c.kubeconfig, d.c.path())
 	err := d.show.follow(ctx, d.c, func() (bool, error) { return false, nil })
 	if ctx.Err() != nil {
 		return nil // Ctrl-C ends it
@@ -121,7 +108,7 @@ Ctrl-C stops everything.
 	return err
 }
 
-func (d *demo) create(ctx context.Context) error {
+func (d demo) create(ctx context.Context) error {
 	d.show.headline("Apply the example: a ConfigMap with code, a Secret with variables, a Stack")
 	objects, err := decode(examples.ConfigMap)
 	if err != nil {
@@ -135,10 +122,10 @@ func (d *demo) create(ctx context.Context) error {
 		return err
 	}
 	d.show.outputs(stack)
-	return d.createWeb(ctx)
+	return nil
 }
 
-func (d *demo) change(ctx context.Context) error {
+func (d demo) change(ctx context.Context) error {
 	before := &v1alpha1.Stack{}
 	if err := d.c.Get(ctx, fleet, before); err != nil {
 		return err
@@ -160,7 +147,7 @@ func (d *demo) change(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) remove(ctx context.Context) error {
+func (d demo) remove(ctx context.Context) error {
 	stack := &v1alpha1.Stack{}
 	stack.Namespace, stack.Name = fleet.Namespace, fleet.Name
 	if err := d.c.Delete(ctx, stack); err != nil {
@@ -173,7 +160,7 @@ func (d *demo) remove(ctx context.Context) error {
 }
 
 // untilReady follows the Runs until the Stack is Ready and its applied inputs digest differs from other.
-func (d *demo) untilReady(ctx context.Context, other string) (*v1alpha1.Stack, error) {
+func (d demo) untilReady(ctx context.Context, other string) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
 	return stack, d.show.follow(ctx, d.c, func() (bool, error) {
 		if err := d.c.Get(ctx, fleet, stack); err != nil {
