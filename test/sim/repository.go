@@ -162,6 +162,15 @@ func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.S
 	panic("no Stack prevents self-approval")
 }
 
+// Propose and Base are for pull requests that hold Stacks, of which no history has any.
+func (m *mirror) Propose(context.Context, *v1alpha1.Repository, string, string, string) (*code.Proposal, error) {
+	panic("no pull request holds a Stack")
+}
+
+func (m *mirror) Base(context.Context, *v1alpha1.Repository, string) (string, error) {
+	panic("no pull request holds a Stack")
+}
+
 func (m *mirror) CommitContributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) ([]git.Contributor, error) {
 	panic("no Stack prevents self-approval")
 }
