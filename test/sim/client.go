@@ -85,10 +85,13 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 			return slices.Contains(index.Reasons(o), value)
 		case snapshot.DependencyIndex:
 			return slices.Contains(snapshot.IndexDependencies(o), value)
+		case snapshot.HoldIndex: // no history has a pull request
+			return false
 		}
 		panic("no index " + field)
 	}
 	switch list := list.(type) {
+	case *v1alpha1.PullRequestList:
 	case *v1alpha1.StackList:
 		for _, o := range c.objects(stacks) {
 			if matches(o) {

@@ -23,6 +23,7 @@ export const waits: Partial<Record<string, WaitsFor>> = {
   ChangesPending: 'Decision',
   DeletionProtected: 'Decision',
   Drifted: 'Decision',
+  HeldCodeNotFound: 'Decision',
   InputsNotFound: 'Inputs',
   NodeUnreachable: 'Pod',
   PodCreateFailed: 'Pod',
@@ -34,6 +35,7 @@ export const waits: Partial<Record<string, WaitsFor>> = {
   RunRejected: 'Request',
   Suspended: 'Resume',
   TimeoutExceeded: 'Pod',
+  UpstreamHeld: 'Decision',
   WindowClosed: 'Window',
   WindowInvalid: 'Window',
 }
