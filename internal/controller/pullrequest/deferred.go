@@ -79,7 +79,7 @@ func resolve(s *v1alpha1.PullRequestStack, missing []missingOutput, stacks []v1a
 	}
 }
 
-// adds reports whether a plan gives a Stack an output, as Cairn read it in the plan file.
+// adds reports whether a plan adds an output of a Stack, as Cairn read it in the plan file.
 func adds(plan *v1alpha1.Plan, output string) bool {
 	return plan.Unverified == "" && slices.ContainsFunc(plan.Outputs, func(o v1alpha1.OutputChange) bool {
 		return o.Name == output && o.Action != outputDelete

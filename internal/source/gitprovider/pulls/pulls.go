@@ -25,7 +25,7 @@ type Client interface {
 	// the comment of which isOurs reports true for the body and whose author is this client, and creates it if there is none. If there
 	// are several, it keeps the oldest and deletes the others.
 	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error)
-	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest verdict, if that is an
+	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that is an
 	// approval which was neither dismissed nor revoked.
 	Reviews(ctx context.Context, number int) ([]Review, error)
 	// SetStatus sets the status of a commit for a context.

@@ -31,18 +31,18 @@ type Review struct {
 	At time.Time
 }
 
-// verdict is a review that approves or does not. Comments have none.
-type verdict struct {
+// result is a review that approves or does not. Comments have none.
+type result struct {
 	Review
 	id       int64
 	approves bool
 }
 
-// approving returns the newest verdict of each user, if it approves, by user.
-func approving(verdicts []verdict) (reviews []Review) {
-	slices.SortFunc(verdicts, func(a, b verdict) int { return cmp.Or(cmp.Compare(a.Author, b.Author), cmp.Compare(b.id, a.id)) })
+// approving returns the newest result of each user, if it approves, by user.
+func approving(results []result) (reviews []Review) {
+	slices.SortFunc(results, func(a, b result) int { return cmp.Or(cmp.Compare(a.Author, b.Author), cmp.Compare(b.id, a.id)) })
 	before := ""
-	for _, v := range verdicts {
+	for _, v := range results {
 		if v.Author != before && v.approves {
 			reviews = append(reviews, v.Review)
 		}
@@ -66,19 +66,19 @@ func (g *gitea) Reviews(ctx context.Context, number int) ([]Review, error) {
 	if errors.Is(err, ErrTooMany) {
 		return nil, errTooManyReviews
 	}
-	var verdicts []verdict
+	var results []result
 	for _, r := range found {
 		if r.User != nil && (r.State == "APPROVED" || r.State == "REQUEST_CHANGES") {
 			approves := r.State == "APPROVED" && !r.Dismissed && !r.Stale
-			verdicts = append(verdicts, verdict{Review{r.User.Login, r.Commit, r.Submitted}, r.ID, approves})
+			results = append(results, result{Review{r.User.Login, r.Commit, r.Submitted}, r.ID, approves})
 		}
 	}
-	return approving(verdicts), err
+	return approving(results), err
 }
 
 // Reviews implements Client.
 func (g *gitHub) Reviews(ctx context.Context, number int) ([]Review, error) {
-	var verdicts []verdict
+	var results []result
 	read := 0
 	for options := (&github.ListOptions{PerPage: gitHubPage}); ; {
 		page, response, err := g.api.PullRequests.ListReviews(ctx, g.owner, g.name, number, options)
@@ -89,14 +89,14 @@ func (g *gitHub) Reviews(ctx context.Context, number int) ([]Review, error) {
 			switch state := r.GetState(); state {
 			case "APPROVED", "CHANGES_REQUESTED", "DISMISSED":
 				review := Review{r.GetUser().GetLogin(), r.GetCommitID(), r.GetSubmittedAt().Time}
-				verdicts = append(verdicts, verdict{review, r.GetID(), state == "APPROVED"})
+				results = append(results, result{review, r.GetID(), state == "APPROVED"})
 			}
 		}
 		if read += len(page); read > maxReviews {
 			return nil, errTooManyReviews
 		}
 		if options.Page = response.NextPage; options.Page == 0 {
-			return approving(verdicts), nil
+			return approving(results), nil
 		}
 	}
 }

@@ -41,7 +41,7 @@ func shown(reviews []Review) string {
 
 const reviewedAt = `"submitted_at":"2026-11-27T12:%02d:00Z"`
 
-// The newest verdict of each user counts: neither a comment nor a request for a review is one.
+// The newest result of each user counts: neither a comment nor a request for a review is one.
 func TestReviewsOfGitea(t *testing.T) {
 	review := func(id int, login, state, more string) string {
 		return fmt.Sprintf(`{"id":%d,"user":{"login":%q},"state":%q,"commit_id":"c0ffee",`+reviewedAt+`%s}`, id, login, state, id, more)
