@@ -730,6 +730,266 @@ export interface components {
                  * @description HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not read.
                  */
                 headSince?: string;
+                /**
+                 * @description Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands. At
+                 *     most 500.
+                 */
+                holds?: {
+                    /**
+                     * @description Approval is whose approval of the pull request counts for the plan, or why it does not. Unset if there was none.
+                     *     Example: "the approval by gitea:git.example.com:bob does not count: the plan does something else".
+                     */
+                    approval?: string;
+                    /**
+                     * Format: date-time
+                     * @description At is when Cairn read the command.
+                     */
+                    at: string;
+                    /** @description Base is the commit of the base that the head is merged into. */
+                    base: string;
+                    /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
+                    by: string;
+                    /** @description Head is the commit of the head that a user applied. */
+                    head: string;
+                    /** @description Message explains the reason, at most 300 bytes. */
+                    message?: string;
+                    /** @description Name of the Stack. */
+                    name: string;
+                    /** @description Namespace of the Stack. */
+                    namespace: string;
+                    /**
+                     * Format: date-time
+                     * @description OpensAt is when the window opens that the Run waits for. Unset if it waits for none.
+                     */
+                    opensAt?: string;
+                    /**
+                     * @description Phase is what the Stack did with the merge.
+                     * @enum {string}
+                     */
+                    phase: "Pending" | "Applying" | "AwaitingApproval" | "Waiting" | "Applied" | "Failed" | "Stopped" | "Superseded" | "Deleted";
+                    /** @description Plan is the summary of the plan, without resources and findings of policies. Unset if it is not known. */
+                    plan?: {
+                        /**
+                         * Format: int32
+                         * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
+                         */
+                        add: number;
+                        /**
+                         * Format: int32
+                         * @description Change is the number of resources to update in place.
+                         */
+                        change: number;
+                        /**
+                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
+                         *     sources has no changes.
+                         */
+                        changes: boolean;
+                        /**
+                         * Format: int32
+                         * @description Destroy is the number of resources to destroy. It includes replacements.
+                         */
+                        destroy: number;
+                        /**
+                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
+                         *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
+                         *     them.
+                         */
+                        differences?: {
+                            /**
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                             *     invoke.
+                             */
+                            action: string;
+                            /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                            /**
+                             * @description Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
+                             *     [desired_capacity, "tags[\"owner\"]"].
+                             */
+                            attributes?: string[];
+                        }[];
+                        /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
+                        digest: string;
+                        /**
+                         * @description EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+                         *     it. Example: 1.12.6.
+                         */
+                        engineVersion?: string;
+                        /**
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
+                         *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
+                         *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
+                         *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                         */
+                        fingerprint?: string;
+                        /**
+                         * Format: int32
+                         * @description Forget is the number of resources to remove from the state without destroying them.
+                         */
+                        forget: number;
+                        /**
+                         * @description Image is the image in which the plan was created, with its digest. A pod that Cairn creates to apply the
+                         *     plan runs the same image, even if its tag names another one by then. Unset if the pod of the plan applies
+                         *     it, or if the node reports no digest of the image. Example:
+                         *     ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
+                         */
+                        image?: string;
+                        /**
+                         * Format: int32
+                         * @description Import is the number of resources to import into the state.
+                         */
+                        import: number;
+                        /**
+                         * Format: int32
+                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
+                         *     action is no resource: no other number includes it.
+                         */
+                        invoke?: number;
+                        /**
+                         * Format: int32
+                         * @description MoreOutputs is the number of outputs that change and are not in outputs.
+                         */
+                        moreOutputs?: number;
+                        /**
+                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
+                         *     100. Empty if Cairn cannot read the plan file.
+                         */
+                        outputs?: {
+                            /** @description Action is the planned action: create, update or delete. */
+                            action: string;
+                            /** @description Known is true if all of the new value is known before the apply. False for an output that is deleted. */
+                            known?: boolean;
+                            /** @description Name of the output. Example: vpc. */
+                            name: string;
+                            /** @description Sensitive is true if the code marks the output as sensitive. */
+                            sensitive?: boolean;
+                        }[];
+                        /**
+                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
+                         *     targets module.net.
+                         */
+                        partial?: string;
+                        /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
+                        policy?: {
+                            /**
+                             * Format: int32
+                             * @description ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+                             *     spec.apply is Automatic.
+                             */
+                            approvalRequired?: number;
+                            /**
+                             * Format: int32
+                             * @description Checked is the number of modules and validations that were evaluated.
+                             */
+                            checked: number;
+                            /**
+                             * Format: int32
+                             * @description Denied is the number of findings that deny the plan.
+                             */
+                            denied: number;
+                            /**
+                             * @description Findings are the findings of the policies: first those that deny the plan, then those that require an
+                             *     approval, then warnings. At most 50; the counts include all findings.
+                             */
+                            findings?: {
+                                /**
+                                 * @description Action is the effect of the finding: Deny, RequireApproval or Warn.
+                                 * @enum {string}
+                                 */
+                                action: "Deny" | "RequireApproval" | "Warn";
+                                /** @description Message is the text of the finding. Example: "bucket logs has no tag owner". */
+                                message: string;
+                                /**
+                                 * @description Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+                                 *     namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
+                                 */
+                                policy: string;
+                            }[];
+                            /**
+                             * Format: int32
+                             * @description Warned is the number of findings that are warnings.
+                             */
+                            warned: number;
+                        };
+                        /**
+                         * Format: int32
+                         * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
+                         */
+                        replace: number;
+                        /**
+                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
+                         *     At most 100; the counts include all.
+                         */
+                        resources?: {
+                            /**
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
+                             *     invoke.
+                             */
+                            action: string;
+                            /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                        }[];
+                        /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
+                        script?: boolean;
+                        /**
+                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
+                         *     time or no longer, or a destroy finds that none of its resources exist any more.
+                         */
+                        stateOnly?: boolean;
+                        /**
+                         * @description TakesOverState is true if the Stack never applied the state that this plan is for: an earlier Stack of the
+                         *     same name did, a user pushed it, or a backend had it. The plan then waits for an approval, even if spec.apply
+                         *     of the Stack is Automatic.
+                         */
+                        takesOverState?: boolean;
+                        /**
+                         * @description Untracked are resources that an interrupted apply created and that Cairn could not import into the state.
+                         *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                         *     resources again. At most 100.
+                         */
+                        untracked?: {
+                            /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                            address: string;
+                            /** @description Reason is why Cairn could not import the resource into the state. */
+                            reason: string;
+                        }[];
+                        /**
+                         * @description Unverified is why Cairn could not read the plan file itself, for example because the code encrypts it. The
+                         *     other fields and the plan that `cairn diff` shows are then as the pod of the Run reported them, code in which
+                         *     can change them. Policies deny such a plan, and it always waits for an approval. Unset otherwise.
+                         */
+                        unverified?: string;
+                        /**
+                         * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+                         *     plan. Unset for other engines.
+                         */
+                        wrapped?: {
+                            /**
+                             * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                             *     only Terraform. Example: Terraform.
+                             * @enum {string}
+                             */
+                            name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                            /**
+                             * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                             *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                             *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                             *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                             *     any version is used. Example: "~> 1.9".
+                             */
+                            version?: string;
+                        };
+                    };
+                    /** @description Reason is the reason that the Run or the Stack reports. Example: AwaitingApproval. */
+                    reason?: string;
+                    /**
+                     * @description Released is why the pull request does not hold the Stack any more. Unset while it does.
+                     * @enum {string}
+                     */
+                    released?: "Merged" | "Closed" | "Unlocked" | "Deleted";
+                    /** @description Run is the Run that applies the merge, or code that has it. Unset if there is none. */
+                    run?: string;
+                }[];
                 /** @description Merge is the merge that the status describes. Unset before the first merge. */
                 merge?: {
                     /** @description Base is the commit of the base. */
@@ -1290,6 +1550,14 @@ export interface components {
                  */
                 pullRequests?: {
                     /**
+                     * @description Apply is AfterMerge, or BeforeMerge to let users with the verb apply on a Stack apply its plan by the comment
+                     *     /cairn apply before the merge, with the credentials of the Stack. The Stack then has the code of the pull request
+                     *     until that is merged or closed. Default: AfterMerge.
+                     * @default AfterMerge
+                     * @enum {string}
+                     */
+                    apply: "AfterMerge" | "BeforeMerge";
+                    /**
                      * @description CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
                      *     plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.
                      */
@@ -1678,6 +1946,12 @@ export interface components {
             /** @description Spec declares the operation. It is immutable except for approval, rejection and cancel. */
             spec: {
                 /**
+                 * @description AfterHold describes the pull request that was applied to the Stack before its merge and was not merged. The Run
+                 *     leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12,
+                 *     which was closed without a merge.
+                 */
+                afterHold?: string;
+                /**
                  * @description Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
                  *     verb approve on the Run. If unset, a plan that requires an approval is not applied.
                  */
@@ -1879,7 +2153,7 @@ export interface components {
                     /**
                      * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
                      *     (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan) and Policy.
+                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy and AfterHold (spec.afterHold).
                      */
                     requiredBy?: string[];
                     /**
@@ -3568,6 +3842,24 @@ export interface components {
                     nextCheckTime?: string;
                 };
                 /**
+                 * @description EndedHold is a pull request that held the Stack and was not merged, until what it applied is replaced: each plan
+                 *     waits for an approval meanwhile. Unset if there is none.
+                 */
+                endedHold?: {
+                    /** @description Head is the commit of the head that was applied last. */
+                    head: string;
+                    /**
+                     * Format: int64
+                     * @description Number of the pull request at the Git provider. Example: 12.
+                     */
+                    number: number;
+                    /**
+                     * @description Reason is why the hold ended.
+                     * @enum {string}
+                     */
+                    reason: "Merged" | "Closed" | "Unlocked" | "Deleted";
+                };
+                /**
                  * @description Engine is the engine of the Stack, including what spec.engine of the Repository sets. Unset if the
                  *     Repository sets nothing. It does not contain versions that the code requires: status.plan of each Run
                  *     reports the version in use.
@@ -3903,6 +4195,31 @@ export interface components {
                     /** @description UID is the UID of the Run. It distinguishes the Run from another one with the same name. */
                     uid: string;
                 }[];
+                /** @description Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is none. */
+                hold?: {
+                    /** @description Base is the commit of the base that the head is merged into. */
+                    base: string;
+                    /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
+                    by: string;
+                    /** @description Head is the commit of the head that is applied. A newer head is applied after another command. */
+                    head: string;
+                    /** @description Name of the PullRequest. */
+                    name: string;
+                    /** @description Namespace of the PullRequest. */
+                    namespace: string;
+                    /**
+                     * Format: int64
+                     * @description Number of the pull request at the Git provider. Example: 12.
+                     */
+                    number: number;
+                    /**
+                     * Format: date-time
+                     * @description Since is when Cairn read the command.
+                     */
+                    since: string;
+                    /** @description UID of the PullRequest. */
+                    uid: string;
+                };
                 /** @description Image is the newest image that Cairn built for the Stack. Runs use it until its files change. */
                 image?: {
                     /**

@@ -704,9 +704,16 @@ describe('pull requests', () => {
               },
             },
             { namespace: 'shop', name: 'old', phase: 'Planning' },
-            { namespace: 'shop', name: 'later', deferred: true, message: `planned after blog/dns is applied ${hostile}` },
+            {
+              namespace: 'shop',
+              name: 'later',
+              deferred: true,
+              message: `planned after blog/dns is applied ${hostile}`,
+            },
           ],
-          dependents: [{ namespace: 'shop', name: 'cluster', message: `planned after blog/dns is applied (${hostile})` }],
+          dependents: [
+            { namespace: 'shop', name: 'cluster', message: `planned after blog/dns is applied (${hostile})` },
+          ],
           moreDependents: 7,
           apply: {
             stacks: [
