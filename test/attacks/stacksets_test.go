@@ -40,7 +40,7 @@ spec:
       apply: Manual
       deletionPolicy: Protect
       runner: {serviceAccountName: limited}
-      hooks: [{step: Plan, when: After, script: ./check}]
+      hooks: [{step: plan, when: After, script: ./check}]
 `
 
 // TestDirectoryNamesChooseNoOtherNamespace checks that a user who pushes to the repository places Stacks in spec.namespaces
