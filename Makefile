@@ -220,8 +220,9 @@ test-gitea: build tools $(BIN)/gitea ## Run the tests that need a Git provider, 
 	@GITEA=1 go test -tags $(GO_TAGS) $(GOTESTFLAGS) -run TestTutorials/tutorials/pull-requests ./test/tutorials
 
 .PHONY: test-newest
-test-newest: $(BIN)/terraform-newest $(BIN)/tofu $(BIN)/terraform-provider-cloud ## Read plans of the newest Terraform (4 minutes once to build it)
+test-newest: tools $(BIN)/terraform-newest ## Read plans of the newest Terraform (4 minutes once to build it)
 	@go test -tags newest,$(GO_TAGS) $(GOTESTFLAGS) ./test/newest
+	@go test $(GOTESTFLAGS) -run 'TestCorpus$$' ./test/corpus
 
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat

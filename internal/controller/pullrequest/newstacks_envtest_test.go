@@ -14,15 +14,15 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// A real API server sets the defaults of a Stack that a StackSet would create, and rejects one that is invalid, which does
-// not fail the pull request. It creates neither.
+// A real API server sets the defaults of a Stack that a StackSet would create. Of an invalid one, the StackSet has the
+// error that it would have after the merge. Neither is created.
 func TestAPIServerValidatesANewStack(t *testing.T) {
 	e := apiserver.New(t)
 	web := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	apiserver.Must(t, client.IgnoreAlreadyExists(e.Client.Create(t.Context(), web)))
 	for name, tt := range map[string]struct{ spec, problem string }{
 		"valid":   {`"apply":"Manual"`, ""},
-		"invalid": {`"timeout":"9000h"`, "the API server rejects the Stack"},
+		"invalid": {`"timeout":"9000h"`, "spec.template.spec.timeout: \"9000h\": at most 8760h"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAdding(t, func(s *v1alpha1.StackSet) {
@@ -31,11 +31,12 @@ func TestAPIServerValidatesANewStack(t *testing.T) {
 			a.server = e.Client
 			w := a.merge(allowed(nil))
 			status := next(&w)
-			if len(status.Stacks) != 1 || (status.Stacks[0].Run == "") != (tt.problem != "") || !strings.Contains(status.Stacks[0].Message, tt.problem) {
+			if planned := len(status.Stacks) == 1 && status.Stacks[0].Run != ""; planned != (tt.problem == "") {
 				t.Errorf("%+v", status.Stacks)
 			}
-			if status.Conditions[0].Status == metav1.ConditionFalse {
-				t.Errorf("%+v", status.Conditions[0])
+			ready := status.Conditions[0]
+			if failed := ready.Status == metav1.ConditionFalse; failed != (tt.problem != "") || !strings.Contains(ready.Message, tt.problem) {
+				t.Errorf("%+v", ready)
 			}
 			var stacks v1alpha1.StackList
 			apiserver.Must(t, e.Live.List(t.Context(), &stacks, client.InNamespace("web")))

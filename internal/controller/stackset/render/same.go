@@ -22,6 +22,7 @@ var listKeys = map[string]string{
 	"spec.moduleCredentials":       "host",
 	"spec.pullRequests.runner.env": "name",
 	"spec.requireApprovalFor":      "",
+	"spec.drift.applyFor":          "",
 	"spec.runner.build.args":       "name",
 	"spec.variables":               "name",
 	"spec.windows.operations":      "",
