@@ -186,7 +186,7 @@ var stackReasons = []Reason{
 	{Name: ReasonUpstreamHeld, In: InStack, WaitsFor: WaitsForDecision, Next: []string{
 		"cairn get stacks {dependencies} shows its dependencies",
 	}},
-	{Name: ReasonHeldCodeNotFound, In: InStack, Severity: SeverityError, WaitsFor: WaitsForDecision},
+	{Name: ReasonHeldCodeNotFound, In: InStack, Severity: SeverityError},
 	{Name: ReasonDependencyNotFound, In: InStack, Severity: SeverityError, Next: []string{
 		"cairn get stacks {dependencies} shows its dependencies",
 	}},

@@ -23,7 +23,6 @@ export const waits: Partial<Record<string, WaitsFor>> = {
   ChangesPending: 'Decision',
   DeletionProtected: 'Decision',
   Drifted: 'Decision',
-  HeldCodeNotFound: 'Decision',
   InputsNotFound: 'Inputs',
   NodeUnreachable: 'Pod',
   PodCreateFailed: 'Pod',
