@@ -90,17 +90,12 @@ func (r *Reconciler) gatherAfter(ctx context.Context, w *Snapshot, repo *v1alpha
 	after := &After{Stacks: map[Key]AfterStack{}}
 	after.InBase, after.Known = merged.InBase()
 	for _, of := range unfinished(apply) {
-		stack := &v1alpha1.Stack{}
-		key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
-		err := r.Client.Get(ctx, key, stack)
-		if apierrors.IsNotFound(err) { // that it is deleted is final
-			err = r.Live.Get(ctx, key, stack)
-		}
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		stack, err := r.stackOf(ctx, of)
 		if err != nil {
 			return err
+		}
+		if stack == nil {
+			continue
 		}
 		if after.Stacks[of], err = r.afterStack(ctx, merged, stack); err != nil {
 			return fmt.Errorf("read what Stack %s did with the merge: %w", of, err)
@@ -108,6 +103,20 @@ func (r *Reconciler) gatherAfter(ctx context.Context, w *Snapshot, repo *v1alpha
 	}
 	w.After = after
 	return nil
+}
+
+// stackOf returns a Stack; nil if there is none. That it is deleted is final, so the API server decides that.
+func (r *Reconciler) stackOf(ctx context.Context, of Key) (*v1alpha1.Stack, error) {
+	stack := &v1alpha1.Stack{}
+	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
+	err := r.Client.Get(ctx, key, stack)
+	if apierrors.IsNotFound(err) {
+		err = r.Live.Get(ctx, key, stack)
+	}
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return stack, nil
 }
 
 // isReported reports whether nothing remains to be read or sent about the merge of a pull request that ended.

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/pullrequest/command"
@@ -92,17 +90,13 @@ func (r *Reconciler) gatherHolds(ctx context.Context, w *Snapshot, repo *v1alpha
 		if h.Released != "" {
 			continue
 		}
-		stack := &v1alpha1.Stack{}
-		key := client.ObjectKey{Namespace: h.Namespace, Name: h.Name}
-		err := r.Client.Get(ctx, key, stack)
-		if apierrors.IsNotFound(err) { // that it is deleted is final
-			err = r.Live.Get(ctx, key, stack)
-		}
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		key := Key{h.Namespace, h.Name}
+		stack, err := r.stackOf(ctx, key)
 		if err != nil {
 			return err
+		}
+		if stack == nil {
+			continue
 		}
 		isApplied := func(_ context.Context, revision string) (bool, error) { return w.isOf(revision, h.Head), nil }
 		s, err := r.revisionsOf(ctx, stack, isApplied)
@@ -111,7 +105,7 @@ func (r *Reconciler) gatherHolds(ctx context.Context, w *Snapshot, repo *v1alpha
 		}
 		by := stack.Status.Hold
 		s.Read = by != nil && by.UID == w.PullRequest.UID && by.Head == h.Head
-		w.Held[Key{h.Namespace, h.Name}] = s
+		w.Held[key] = s
 	}
 	return nil
 }
