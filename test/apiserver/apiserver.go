@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -166,13 +167,14 @@ func (r Env) Make(objects ...client.Object) {
 	}
 }
 
-// Seen reads an object from the API server and waits until the cache has it as it is there: also its metadata, which for Secrets and
-// ConfigMaps has a cache of its own.
+// Seen reads an object from the API server and waits until the cache has it as it is there, or newer: a controller can write it meanwhile.
+// For Secrets and ConfigMaps it waits for their metadata too, which has a cache of its own.
 func (r Env) Seen(o client.Object) {
 	r.Helper()
 	Must(r.T, r.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
 	current := func(cached client.Object, err error) bool {
-		return err == nil && cached.GetResourceVersion() == o.GetResourceVersion()
+		order, wrong := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), o.GetResourceVersion())
+		return err == nil && wrong == nil && order >= 0
 	}
 	r.eventually(o, current)
 	switch o.(type) {
