@@ -44,7 +44,7 @@ func settings() []setting {
 		{"transfer.bundleURI", "false"},   // a server could name any host
 		{"http.followRedirects", "false"}, // session.follow does, with a check
 		{"http.lowSpeedLimit", "1000"},    // bytes a second, over
-		{"http.lowSpeedTime", "30"},       // seconds
+		{"http.lowSpeedTime", "120"},      // seconds: a server that compresses objects sends some bytes only
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 	}
