@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,6 +79,17 @@ func TestEveryCommandHasHelp(t *testing.T) {
 func quiet() (s *session.Session, out, errOut *bytes.Buffer) {
 	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
 	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+}
+
+func TestVersionWithoutACluster(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	s, out, errOut := quiet()
+	cmd := root(s)
+	cmd.SetArgs([]string{"version"})
+	err := cmd.Execute()
+	if err != nil || out.String() != "Client: "+version.Version+"\n" || !strings.HasPrefix(errOut.String(), "Server: not asked: no cluster is configured: ") {
+		t.Errorf("%v, %q, %q", err, out, errOut)
+	}
 }
 
 func TestVersionOfTheProgramNeedsNoServer(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -22,7 +23,8 @@ func versionCommand(s *session.Session) *cobra.Command {
 		Use:   "version",
 		Short: "Print the versions of this program and of the server",
 		Long: `Prints the version of this program, and that of the server of the cluster. If the server's cannot be read, it prints
-why, and the exit code is 1. cairn --version prints only that of this program, and needs no cluster.`,
+why, and the exit code is 1. Where no cluster is configured there is no server to ask, and the exit code is 0. cairn --version
+prints only that of this program.`,
 		Example: s.Examples(`
 			cairn version
 			cairn version --client`),
@@ -35,7 +37,11 @@ why, and the exit code is 1. cairn --version prints only that of this program, a
 			}
 			fmt.Fprintf(s.Out, "Client: %s\n", version.Version)
 			server, err := serverVersion(cmd.Context(), s)
-			if err != nil {
+			switch {
+			case errors.Is(err, session.ErrNoCluster):
+				fmt.Fprintln(s.ErrOut, "Server: not asked:", err)
+				return nil
+			case err != nil:
 				return fmt.Errorf("the version of the server cannot be read: %w", err)
 			}
 			fmt.Fprintf(s.Text(), "Server: %s\n", server)
@@ -52,7 +58,7 @@ func serverVersion(ctx context.Context, s *session.Session) (string, error) {
 	defer cancel()
 	server, err := s.Server(ctx)
 	if err != nil {
-		return "", err
+		return "", s.Explain(err)
 	}
 	build, err := server.Build(ctx)
 	if session.HasCode(err, http.StatusNotFound) {

@@ -168,7 +168,7 @@ func checkPrograms(t *testing.T, program, migrate []byte) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"version": "v" + version + "\n", "--version": "v" + version + "\n", "__complete appro": "approve\t",
+		"version": "Client: v" + version + "\n", "--version": "v" + version + "\n", "__complete appro": "approve\t",
 		"generate --repository=https://git.example.com/a/b.git " + dir: "apiVersion: cairn.dev/v1alpha1\n",
 	} {
 		if out := run(t, path, strings.Fields(args)...); !strings.HasPrefix(out, want) {

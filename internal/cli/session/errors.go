@@ -82,7 +82,7 @@ func (s *Session) Explain(err error) error {
 	case err == nil, errors.As(err, &done), errors.As(err, &exit), errors.Is(err, context.Canceled):
 		return err
 	case clientcmd.IsEmptyConfig(err):
-		return Explanation{noKubeconfig, err}
+		return noCluster(err)
 	case clientcmd.IsContextNotFound(err), clientcmd.IsConfigurationInvalid(err):
 		return Explained(err, "%v; see kubectl config get-contexts", err)
 	case apimeta.IsNoMatchError(err):
@@ -91,7 +91,7 @@ func (s *Session) Explain(err error) error {
 		return s.explainStatus(err, status.Status())
 	case errors.As(err, &lost):
 		if s.unconfigured(lost) {
-			return Explanation{noKubeconfig, err}
+			return noCluster(err)
 		}
 		return Explained(err, "%s does not answer: %v; check that it runs, or choose another one with --context",
 			s.cluster(), lost.Err)
@@ -106,6 +106,11 @@ const (
 		"with --context"
 	notAllowed = "you do not have permission: %s; " + version.Docs + "how-to/access.md lists the roles"
 )
+
+// ErrNoCluster is in the errors of requests for which no cluster is configured.
+var ErrNoCluster = errors.New("no cluster is configured")
+
+func noCluster(err error) error { return Explanation{noKubeconfig, errors.Join(ErrNoCluster, err)} }
 
 // unconfigured returns whether a request went to the library's default address, as no cluster is configured.
 func (s *Session) unconfigured(err *url.Error) bool {
