@@ -120,7 +120,7 @@ func Explain(diagnostics []Diagnostic) string {
 		if d.Severity != "error" || d.Summary != withoutValue {
 			continue
 		}
-		if m := variableName.FindStringSubmatch(d.Detail); m != nil && !slices.Contains(names, m[1]) {
+		if m := variableName.FindStringSubmatch(d.Detail); len(m) > 1 && !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
 	}

@@ -102,12 +102,11 @@ func crds(f Facts) []Result {
 	if f.CRDs.Err != nil {
 		return []Result{unread(check, f.CRDs.Err)}
 	}
-	var own, plurals, clash []string
+	var clash []string
 	var results []Result
 	versions, releases := map[string]bool{}, map[string]bool{}
 	for _, c := range f.CRDs.Value {
-		if plural, of, _ := strings.Cut(c.Name, "."); of == group {
-			own, plurals = append(own, c.Name), append(plurals, plural)
+		if _, of, _ := strings.Cut(c.Name, "."); of == group {
 			versions[c.Version] = true
 			releases[strings.Trim(c.Namespace+"/"+c.Release, "/")] = true
 		}
@@ -119,7 +118,7 @@ func crds(f Facts) []Result {
 		}
 	}
 	switch want := f.Namespace + "/" + f.Release; {
-	case len(own) == 0:
+	case len(versions) == 0:
 		results = append(results, Result{Level: OK, Check: check, Message: "Cairn's are not installed yet"})
 	case len(releases) > 1 || !releases[want]:
 		results = append(results, foreign(check, sorted(releases), want))

@@ -162,7 +162,7 @@ func open(ctx context.Context, command []string) error {
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // the commands of browserCommand; the browser outlives this command
+	// A command of browserCommand; the browser outlives this command.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, command[1:]...)
 	if err := cmd.Start(); err != nil {
 		return err

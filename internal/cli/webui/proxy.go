@@ -113,7 +113,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !p.signedIn(r):
 		answer(w, http.StatusUnauthorized, "open the link that cairn ui printed")
 	case r.URL.Path == "/api/v1/session":
-		ended := p.cookie
+		ended := p.cookie //nolint:gosec // its settings are those of the cookie that it ends
 		ended.Value, ended.MaxAge = "", -1
 		http.SetCookie(w, &ended)
 		w.WriteHeader(http.StatusNoContent)

@@ -68,7 +68,7 @@ func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	all, unanswered := append(deletions, writes...), 0
+	all, unanswered := slices.Concat(deletions, writes), 0
 	for _, one := range all {
 		group.Go(func() error {
 			result, err := r.one(ctx, w.Set, one)

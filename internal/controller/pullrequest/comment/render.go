@@ -330,7 +330,7 @@ func detailsOf(s Stack) details {
 	if s.Plan != nil && s.Plan.Unverified != "" {
 		note("What is shown of this plan is as its pod reported it: %s", plan.Escape(s.Plan.Unverified))
 	}
-	if s.Failure != "" && !(s.Deferred && size(s.Failure) <= longestReason) { // else the table has it
+	if s.Failure != "" && (!s.Deferred || size(s.Failure) > longestReason) { // else the table has it
 		note("%s", s.Failure)
 	}
 	if s.Plan != nil && s.Plan.Policy != nil {
