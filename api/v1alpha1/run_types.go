@@ -60,6 +60,8 @@ type RunList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.causedByUnknown) == has(oldSelf.causedByUnknown) && (!has(self.causedByUnknown) || self.causedByUnknown == oldSelf.causedByUnknown)",message="a Run's causedByUnknown cannot change",fieldPath=".causedByUnknown"
 // +kubebuilder:validation:XValidation:rule="has(self.selfApprovalRemovedBy) == has(oldSelf.selfApprovalRemovedBy) && (!has(self.selfApprovalRemovedBy) || self.selfApprovalRemovedBy == oldSelf.selfApprovalRemovedBy)",message="a Run's selfApprovalRemovedBy cannot change",fieldPath=".selfApprovalRemovedBy"
 // +kubebuilder:validation:XValidation:rule="has(self.afterHold) == has(oldSelf.afterHold) && (!has(self.afterHold) || self.afterHold == oldSelf.afterHold)",message="a Run's afterHold cannot change",fieldPath=".afterHold"
+// +kubebuilder:validation:XValidation:rule="has(self.planOptions) == has(oldSelf.planOptions) && (!has(self.planOptions) || self.planOptions == oldSelf.planOptions)",message="a Run's planOptions cannot change",fieldPath=".planOptions"
+// +kubebuilder:validation:XValidation:rule="has(self.afterPartial) == has(oldSelf.afterPartial) && (!has(self.afterPartial) || self.afterPartial == oldSelf.afterPartial)",message="a Run's afterPartial cannot change",fieldPath=".afterPartial"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == (self.cause.type == 'PullRequest') && (!has(self.pullRequest) || self.operation == 'Plan')",message="a Run of a pull request has the cause PullRequest and the operation Plan",fieldPath=".pullRequest"
@@ -134,6 +136,17 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterHold string `json:"afterHold,omitempty"`
+
+	// PlanOptions are options of the plan that a user requested. Such a plan always requires an approval. Unset for a
+	// plan of all that is declared.
+	// +optional
+	PlanOptions *PlanOptions `json:"planOptions,omitempty"`
+
+	// AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code. The plan
+	// of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	AfterPartial string `json:"afterPartial,omitempty"`
 
 	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
 	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
@@ -414,6 +427,8 @@ const (
 	RequiredByPolicy ApprovalRule = "Policy"
 	// RequiredByAfterHold: the Run leaves what a pull request applied that was not merged.
 	RequiredByAfterHold ApprovalRule = "AfterHold"
+	// RequiredByPlanOptions: a user requested the plan with options, or the Run before applied a part of the changes.
+	RequiredByPlanOptions ApprovalRule = "PlanOptions"
 )
 
 // RunApproval is the approval that the plan of a Run requires.
@@ -423,7 +438,8 @@ type RunApproval struct {
 	State ApprovalState `json:"state"`
 	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
 	// (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy and AfterHold (spec.afterHold).
+	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions
+	// or spec.afterPartial).
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
@@ -468,7 +484,7 @@ type Plan struct {
 	// +optional
 	Invoke int32 `json:"invoke,omitempty"`
 	// Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-	// targets module.net.
+	// targets module.net. After an apply of such a plan, Cairn plans all that is declared.
 	// +optional
 	Partial string `json:"partial,omitempty"`
 	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with

@@ -13,7 +13,7 @@ const howTo: Record<string, string[]> = {
   'Git and credentials': ['git', 'share-repository', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-before', 'pull-requests-after', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
   'Plans and approvals': ['environments', 'approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
-  'States': ['state', 'move-resources', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans'],
+  'States': ['state', 'move-resources', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans', 'partial'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
   'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
   'Monitor': ['monitoring', 'metrics', 'notifications', 'notifications-webhook'],

@@ -65,12 +65,22 @@ type Plan struct {
 	Out string
 	// Destroy plans the end of everything.
 	Destroy bool
+	// Targets, Excludes and Replace are addresses, each for an option of the engine.
+	Targets, Excludes, Replace []string
 }
 
 func (o Plan) args(t Traits) []string {
 	args := append(t.step(StepPlan, o.Events), "-lock=false", "-detailed-exitcode", "-out="+o.Out)
 	if o.Destroy {
 		args = append(args, "-destroy")
+	}
+	for _, option := range []struct {
+		name      string
+		addresses []string
+	}{{"-target=", o.Targets}, {"-exclude=", o.Excludes}, {"-replace=", o.Replace}} {
+		for _, a := range option.addresses {
+			args = append(args, option.name+a)
+		}
 	}
 	return variableFiles(args, o.VariableFiles)
 }

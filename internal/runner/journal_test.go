@@ -506,3 +506,16 @@ func TestResourcesLeftOutOfAPlanAreReported(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A part of the plan could leave out what is to be taken into the state.
+func TestPlanWithOptionsWaitsForAJournal(t *testing.T) {
+	s := newTestServer(t)
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`)))
+	order.PlanOptions = &runnerapi.PlanOptions{Replace: []string{"terraform_data.a"}}
+	run(t, s, nil, order)
+	done := s.done(1).Done
+	if done.Failure == nil || done.Failure.Class != runnerapi.FailureConfigurationError || !strings.Contains(done.Failure.Message, "an apply was killed") || s.journal == nil {
+		t.Errorf("%+v\n%s", done, s.logs[1])
+	}
+}

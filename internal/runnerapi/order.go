@@ -35,6 +35,8 @@ type Order struct {
 	Run       string `json:"run,omitempty"`
 	// Destroy plans the end of everything. Its variable files are those that were kept: GET /v1/inputs.
 	Destroy bool `json:"destroy,omitempty"`
+	// PlanOptions are options of the plan; nil for none.
+	PlanOptions *PlanOptions `json:"planOptions,omitempty"`
 	// Source is the digest of the code's archive.
 	Source string `json:"source,omitempty"`
 	// Folder is the name of the folder that the code is unpacked to, which path.cwd contains; empty for any name.
@@ -94,6 +96,13 @@ type Order struct {
 	// Recipient is the installation's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted
 	// to it.
 	Recipient string `json:"recipient,omitempty"`
+}
+
+// PlanOptions are options of a plan: addresses for -target, -exclude and -replace.
+type PlanOptions struct {
+	Targets  []string `json:"targets,omitempty"`
+	Excludes []string `json:"excludes,omitempty"`
+	Replace  []string `json:"replace,omitempty"`
 }
 
 // WrappedEngine is an engine that Terragrunt runs.

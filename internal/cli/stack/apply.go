@@ -15,16 +15,20 @@ import (
 
 func applyCommand(s *session.Session) *cobra.Command {
 	var yes bool
+	var options v1alpha1.PlanOptions
 	cmd := onStack(s, &cobra.Command{
 		Use:   "apply STACK...",
 		Short: "Plan a Stack and apply the plan once it is approved",
 		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
 asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Once the plan is
 applied, cairn outputs shows the new outputs. Of several names, each is applied in turn, also after an error.
-Needs the verb apply on the Stack, and approve on its Runs to approve a plan.`,
+Needs the verb apply on the Stack, and approve on its Runs to approve a plan. With --target, --exclude or --replace it
+needs the verb partial too, and the plan always needs an approval; after a part was applied, Cairn plans the rest.`,
 		Example: s.Examples(`
 			cairn apply net
-			cairn apply net dns --yes`),
+			cairn apply net dns --yes
+			cairn apply net --replace 'aws_instance.web[0]'
+			cairn apply net --target module.vpc`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
 		confirm := func(ctx context.Context, run *v1alpha1.Run) (bool, error) {
 			if yes {
@@ -32,8 +36,13 @@ Needs the verb apply on the Stack, and approve on its Runs to approve a plan.`,
 			}
 			return askToApprove(ctx, s, run, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
 		}
-		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, confirm)
+		set, err := planOptions(&options)
+		if err != nil {
+			return err
+		}
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationApply, set, confirm)
 	})
+	addPlanOptions(cmd, &options)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool { return !stack.Spec.Suspend }))
 }
@@ -44,9 +53,10 @@ type confirmation func(context.Context, *v1alpha1.Run) (bool, error)
 // requestAndApprove requests a Run, and follows it to its end. It shows each plan, and approves those that the user
 // confirms.
 func requestAndApprove(
-	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation, confirm confirmation,
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation, options *v1alpha1.PlanOptions,
+	confirm confirmation,
 ) error {
-	run, err := requestRun(ctx, s, stack, operation)
+	run, err := requestRun(ctx, s, stack, operation, options)
 	if err != nil {
 		return err
 	}
@@ -164,7 +174,7 @@ func retryStack(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, 
 			return err
 		}
 	}
-	run, err := requestRun(ctx, s, stack, operation)
+	run, err := requestRun(ctx, s, stack, operation, nil)
 	if err != nil {
 		return err
 	}

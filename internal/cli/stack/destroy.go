@@ -38,7 +38,7 @@ verb destroy on the Stack and, if its plans need an approval, approve on its Run
 			return askToApprove(ctx, s, run, "Approve this plan and destroy all resources? Enter the Stack's name, "+
 				stack.Name+", to confirm:", stack.Name)
 		}
-		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, confirm)
+		return requestAndApprove(ctx, s, stack, v1alpha1.OperationDestroy, nil, confirm)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool {

@@ -18,6 +18,7 @@ func planCommand(s *session.Session) *cobra.Command {
 	var (
 		output  string
 		workdir local.Plan
+		options v1alpha1.PlanOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "plan STACK [flags] [-- ARGUMENTS OF plan]",
@@ -36,6 +37,7 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 		Example: s.Examples(`
 			cairn plan net
 			cairn plan net -o json
+			cairn plan net --target module.vpc
 			cairn plan net --local .
 			cairn plan net --local envs/prod/net --root .
 			cairn plan net --local . --var-file mine.tfvars -- -target=aws_vpc.this`),
@@ -48,24 +50,33 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			if err := s.MaxArgs(1)(cmd, args); err != nil {
 				return err
 			}
+			set, err := planOptions(&options)
+			if err != nil {
+				return err
+			}
 			if workdir.Dir != "" {
+				if set != nil {
+					return errors.New("--target, --exclude and --replace are of a plan in the cluster: with --local, they are arguments of " +
+						"the engine, as in -- -target=ADDRESS")
+				}
 				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)
 			}
-			return planStack(cmd.Context(), s, args[0], output)
+			return planStack(cmd.Context(), s, args[0], set, output)
 		},
 	}
 	session.AddFormatFlag(cmd, &output)
 	workdir.AddFlags(cmd)
+	addPlanOptions(cmd, &options)
 	return cmd
 }
 
 // planStack creates a Run that only plans, and shows its plan.
-func planStack(ctx context.Context, s *session.Session, name, output string) error {
+func planStack(ctx context.Context, s *session.Session, name string, options *v1alpha1.PlanOptions, output string) error {
 	stack, err := s.Stack(ctx, name)
 	if err != nil {
 		return err
 	}
-	run, err := requestRun(ctx, s, stack, v1alpha1.OperationPlan)
+	run, err := requestRun(ctx, s, stack, v1alpha1.OperationPlan, options)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 // requestRun requests a Run of a Stack and waits until it exists.
 func requestRun(
-	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation,
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation, options *v1alpha1.PlanOptions,
 ) (*v1alpha1.Run, error) {
 	if stack.Spec.Suspend {
 		return nil, fmt.Errorf("the Stack %s is suspended, so no Run starts: `%s resume %s` resumes it",
@@ -32,8 +32,12 @@ func requestRun(
 		return nil, err
 	}
 	request := action.Now(s.Now())
-	if err := s.Patch(ctx, stack, action.RequestRun(operation, request, user)); err != nil {
-		return nil, s.Denied(err, "stacks", action.VerbOf(stack, operation))
+	if err := s.Patch(ctx, stack, action.RequestRun(operation, options, request, user)); err != nil {
+		verb := action.VerbOf(stack, operation)
+		if options != nil && operation == v1alpha1.OperationApply {
+			verb = action.Partial
+		}
+		return nil, s.Denied(err, "stacks", verb)
 	}
 	run, err := awaitRun(ctx, s, stack, request)
 	switch {

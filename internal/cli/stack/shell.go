@@ -72,7 +72,7 @@ func runShell(ctx context.Context, s *session.Session, name string, command []st
 	if err := checkExec(ctx, s, stack.Namespace); err != nil {
 		return err
 	}
-	shell, err := requestRun(ctx, s, stack, v1alpha1.OperationShell)
+	shell, err := requestRun(ctx, s, stack, v1alpha1.OperationShell, nil)
 	if err != nil {
 		return err
 	}

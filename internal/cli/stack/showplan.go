@@ -41,6 +41,9 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 	if err := view.Write(s.Text(), plan.Style{Color: s.Color}); err != nil {
 		return err
 	}
+	if partial := runinfo.Partial(r); partial != "" {
+		fmt.Fprintf(s.Text(), "\nThis plan does not have all changes of the code: %s.\n", screen.Clean(partial))
+	}
 	return screen.Findings(s.Text(), r, s.Style())
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // Actions of users.
@@ -24,6 +25,7 @@ const (
 
 	Plan    = "plan"
 	Apply   = "apply"
+	Partial = "partial"
 	Destroy = "destroy"
 	Retry   = "retry"
 	Suspend = "suspend"
@@ -42,6 +44,7 @@ var verbs = map[string]map[string][]string{
 	"stacks": {
 		Plan:    {"patch", "plan"},
 		Apply:   {"patch", "apply"},
+		Partial: {"patch", "apply", "partial"},
 		Destroy: {"patch", "destroy"},
 		Retry:   {"patch"},
 		Suspend: {"patch", "update"},
@@ -79,13 +82,19 @@ func CancelRun(by string) client.Patch {
 	return merge(map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": by}})
 }
 
-// RequestRun requests a Run of a Stack. The time distinguishes this request from others.
-func RequestRun(operation v1alpha1.Operation, at, by string) client.Patch {
-	return merge(annotations(map[string]string{
-		v1alpha1.RequestedAtAnnotation:        at,
-		v1alpha1.RequestedOperationAnnotation: string(operation),
-		v1alpha1.RequestedByAnnotation:        by,
-	}))
+// RequestRun requests a Run of a Stack, with options of its plan; nil for none. The time distinguishes this request from
+// others.
+func RequestRun(operation v1alpha1.Operation, options *v1alpha1.PlanOptions, at, by string) client.Patch {
+	all := map[string]any{
+		v1alpha1.RequestedAtAnnotation:          at,
+		v1alpha1.RequestedOperationAnnotation:   string(operation),
+		v1alpha1.RequestedByAnnotation:          by,
+		v1alpha1.RequestedPlanOptionsAnnotation: nil, // of an earlier request
+	}
+	if options != nil {
+		all[v1alpha1.RequestedPlanOptionsAnnotation] = runinfo.OptionsOfRequest(at, options)
+	}
+	return merge(map[string]any{"metadata": map[string]any{"annotations": all}})
 }
 
 // Now is a time as a request has it.

@@ -11,6 +11,7 @@ var roles = []struct {
 	{"cairn-view", []string{"runs/plan", "runs/logs"}, []string{"get"}},
 	{"cairn-plan", []string{"stacks"}, []string{"plan"}},
 	{"cairn-apply", []string{"stacks"}, []string{"apply"}},
+	{"cairn-partial", []string{"stacks"}, []string{"partial"}},
 	{"cairn-destroy", []string{"stacks"}, []string{"destroy"}},
 	{"cairn-shell", []string{"stacks"}, []string{"shell"}},
 	{"cairn-approve", []string{"runs"}, []string{"approve", "reject"}},

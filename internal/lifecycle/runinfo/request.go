@@ -17,6 +17,8 @@ type Request struct {
 	Operation v1alpha1.Operation
 	// By is who asks; empty when that is not known.
 	By string
+	// Options of its plan; nil when there are none.
+	Options *v1alpha1.PlanOptions
 	// Rejected is why no Run is ever created for it; empty when one is.
 	Rejected string
 }
@@ -98,6 +100,9 @@ func LastRequested(stack *v1alpha1.Stack) Request {
 		q.Operation = v1alpha1.OperationApply
 	}
 	q.Rejected = rejection(stack, q.Operation)
+	if text := stack.Annotations[v1alpha1.RequestedPlanOptionsAnnotation]; text != "" && q.Rejected == "" {
+		q.Options, q.Rejected = requestedOptions(text, q)
+	}
 	return q
 }
 

@@ -29,9 +29,16 @@ type planStep struct {
 
 // makePlan plans, and stores the plan on the server.
 func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error) {
-	args := s.engine.Args(engine.Plan{
-		Events: s.work.Events(), VariableFiles: s.files.paths(), Out: s.work.Plan(), Destroy: s.order.Destroy,
-	})
+	what := engine.Plan{Events: s.work.Events(), VariableFiles: s.files.paths(), Out: s.work.Plan(), Destroy: s.order.Destroy}
+	if o := s.order.PlanOptions; o != nil {
+		if len(journal.done) > 0 { // a part of the plan could leave out what is to be taken into the state
+			return result{}, &engine.Rejection{
+				Reason: "an apply was killed, and what it created is taken into the state by a plan without options: request that first",
+			}
+		}
+		what.Targets, what.Excludes, what.Replace = o.Targets, o.Excludes, o.Replace
+	}
+	args := s.engine.Args(what)
 	var code int32
 	var events engine.Events
 	recovered, err := s.recover(ctx, journal.done, func() (err error) {

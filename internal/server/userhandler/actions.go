@@ -156,7 +156,7 @@ func (s *API) requestRun(what func(*http.Request, *v1alpha1.Stack) (v1alpha1.Ope
 		if o.Spec.Suspend && o.DeletionTimestamp == nil {
 			return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, so no Run starts: resume it first", o.Name)
 		}
-		return s.done(w, r, a, kinds.Stacks, o, action.RequestRun(operation, action.Now(s.Now()), a.GetName()))
+		return s.done(w, r, a, kinds.Stacks, o, action.RequestRun(operation, nil, action.Now(s.Now()), a.GetName()))
 	}
 }
 

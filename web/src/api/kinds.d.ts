@@ -467,7 +467,7 @@ export interface components {
                             }[];
                             /**
                              * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                             *     targets module.net.
+                             *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                              */
                             partial?: string;
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -866,7 +866,7 @@ export interface components {
                         }[];
                         /**
                          * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                         *     targets module.net.
+                         *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                          */
                         partial?: string;
                         /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -1273,7 +1273,7 @@ export interface components {
                         }[];
                         /**
                          * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                         *     targets module.net.
+                         *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                          */
                         partial?: string;
                         /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -1952,6 +1952,11 @@ export interface components {
                  */
                 afterHold?: string;
                 /**
+                 * @description AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code. The plan
+                 *     of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+                 */
+                afterPartial?: string;
+                /**
                  * @description Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
                  *     verb approve on the Run. If unset, a plan that requires an approval is not applied.
                  */
@@ -2029,6 +2034,27 @@ export interface components {
                  * @enum {string}
                  */
                 operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                /**
+                 * @description PlanOptions are options of the plan that a user requested. Such a plan always requires an approval. Unset for a
+                 *     plan of all that is declared.
+                 */
+                planOptions?: {
+                    /**
+                     * @description Excludes leave these resources and modules out of the plan, and what depends on them (-exclude). OpenTofu only.
+                     *     Example: ["aws_instance.web"].
+                     */
+                    excludes?: string[];
+                    /**
+                     * @description Replace are resources that the plan replaces, although nothing in the code requires it (-replace). Example:
+                     *     ["aws_instance.web"].
+                     */
+                    replace?: string[];
+                    /**
+                     * @description Targets limit the plan to these resources and modules, and to what they depend on (-target). Example:
+                     *     ["module.net"].
+                     */
+                    targets?: string[];
+                };
                 /**
                  * @description PreventSelfApproval rejects an approval by a user in cause.by or causedBy. It is true if
                  *     spec.preventSelfApproval of the Stack was true at the time when the Run was created, or if the State keeps
@@ -2153,7 +2179,8 @@ export interface components {
                     /**
                      * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
                      *     (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy and AfterHold (spec.afterHold).
+                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions
+                     *     or spec.afterPartial).
                      */
                     requiredBy?: string[];
                     /**
@@ -2446,7 +2473,7 @@ export interface components {
                     }[];
                     /**
                      * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                     *     targets module.net.
+                     *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                      */
                     partial?: string;
                     /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -4029,7 +4056,7 @@ export interface components {
                             }[];
                             /**
                              * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                             *     targets module.net.
+                             *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                              */
                             partial?: string;
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */

@@ -22,6 +22,7 @@ const (
 	requiredByUnverified   = v1alpha1.RequiredByUnverified
 	requiredByPolicy       = v1alpha1.RequiredByPolicy
 	requiredByAfterHold    = v1alpha1.RequiredByAfterHold
+	requiredByPlanOptions  = v1alpha1.RequiredByPlanOptions
 )
 
 // approvalRules are all rules that require an approval of the Run's plan. Without any the plan is applied at once.
@@ -40,6 +41,7 @@ func approvalRules(w Snapshot) []approvalRule {
 		{requiredByUnverified, plan.Unverified != ""},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 		{requiredByAfterHold, w.Run.Spec.AfterHold != ""},
+		{requiredByPlanOptions, w.Run.Spec.PlanOptions != nil || w.Run.Spec.AfterPartial != ""},
 	} {
 		if r.requires {
 			rules = append(rules, r.rule)
@@ -85,6 +87,11 @@ func reasonOf(rule approvalRule, w Snapshot) string {
 		return policyRequirement(plan.Policy)
 	case requiredByAfterHold:
 		return "the Run leaves what was applied of " + w.Run.Spec.AfterHold
+	case requiredByPlanOptions:
+		if w.Run.Spec.PlanOptions != nil {
+			return "a user requested the plan with " + runinfo.PlanOptions(w.Run.Spec.PlanOptions)
+		}
+		return "Run " + w.Run.Spec.AfterPartial + " applied a plan without all changes of the code, and this one has the rest"
 	}
 	return string(rule)
 }
@@ -202,6 +209,9 @@ func approvalHint(w Snapshot) string {
 	}
 	if slices.Contains(rules, requiredByAfterHold) {
 		parts = append(parts, reasonOf(requiredByAfterHold, w))
+	}
+	if slices.Contains(rules, requiredByPlanOptions) {
+		parts = append(parts, reasonOf(requiredByPlanOptions, w))
 	}
 	if script := runinfo.ByScript(w.Run); script != "" {
 		parts = append(parts, script)

@@ -190,10 +190,14 @@ func TestApprovalRules(t *testing.T) {
 	preventSelfApproval := func(w *Snapshot) { w.Run.Spec.PreventSelfApproval = true }
 	takesOver := func(w *Snapshot) { w.Run.Status.Plan.TakesOverState = true }
 	afterHold := func(w *Snapshot) { w.Run.Spec.AfterHold = "pull request 12, which was closed without a merge" }
+	withOptions := func(w *Snapshot) { w.Run.Spec.PlanOptions = &v1alpha1.PlanOptions{Replace: []string{"a.b"}} }
+	afterPartial := func(w *Snapshot) { w.Run.Spec.AfterPartial = "net-6" }
 	for name, tt := range map[string]struct {
 		snapshot Snapshot
 		want     []approvalRule
 	}{
+		"options of a plan":                  {snapshot(planned, withOptions), []approvalRule{requiredByPlanOptions}},
+		"what a part has left":               {snapshot(planned, afterPartial), []approvalRule{requiredByPlanOptions}},
 		"none":                               {snapshot(planned), nil},
 		"spec.apply":                         {snapshot(waiting), []approvalRule{requiredByApply}},
 		"an empty spec.apply":                {snapshot(planned, func(w *Snapshot) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},

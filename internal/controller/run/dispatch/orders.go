@@ -148,6 +148,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 		Cause:         causeOf(run),
 		Hooks:         hooksOf(doc),
 		Command:       commandOf(run, doc),
+		PlanOptions:   (*runnerapi.PlanOptions)(run.Spec.PlanOptions),
 	}
 	if source := stack.Spec.Source.Git; source != nil {
 		order.Partial, order.Triggers = true, source.Triggers

@@ -96,6 +96,9 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	}
 	before := run.DeepCopy()
 	applyReport(&run.Status, report, r.now())
+	if plan := run.Status.Plan; plan != nil {
+		plan.Partial = runinfo.Partial(run) // also of a plan that Cairn cannot read
+	}
 	if report.Done != nil {
 		rejectUnrequestedCancel(run)
 		r.explainInterrupt(ctx, run)

@@ -33,6 +33,8 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		return ofOrigin(w, ofSpec(w, "the Stack is new", true))
 	case tried != nil && tried.Spec.InputsDigest == w.Digest && isStranded(tried):
 		return ofSpec(w, "the state was put back", false)
+	case tried != nil && tried.Spec.InputsDigest == w.Digest && appliedAPart(tried):
+		return ofSpec(w, "Run "+tried.Name+" applied a part of the changes", false)
 	case last == nil: // what its inputs were is not known any more
 		return ofOrigin(w, ofSpec(w, "the inputs changed", false))
 	}

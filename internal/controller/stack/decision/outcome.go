@@ -255,6 +255,15 @@ func (w Snapshot) isReadOnly(r *v1alpha1.Run) bool {
 	if isShell(r) {
 		return !isStranded(r)
 	}
+	if r.Spec.PlanOptions.IsPartial() && !begun(r) && (r.Status.Phase.Finished() || r.Spec.Operation == v1alpha1.OperationPlan) {
+		return true // a plan without all changes does not show what is declared
+	}
 	return runinfo.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
 		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
+}
+
+// appliedAPart reports that an apply of a Run began whose plan did not have all changes of the code, so that what is
+// declared is not known to be applied.
+func appliedAPart(r *v1alpha1.Run) bool {
+	return r.Spec.Operation == v1alpha1.OperationApply && begun(r) && runinfo.Partial(r) != ""
 }

@@ -57,7 +57,21 @@ func rejection(w Snapshot, q runinfo.Request) string {
 		(w.ActiveRun() == nil || !begun(w.ActiveRun())) && (w.State == nil || w.State.Status.InputsDigest == "") {
 		return "no apply of Cairn has created anything that could be destroyed"
 	}
+	if q.Rejected == "" && q.Options != nil {
+		return optionsRejection(w, q.Options)
+	}
 	return q.Rejected
+}
+
+// optionsRejection is why the plan of the Stack cannot have the options of a request; empty when it can.
+func optionsRejection(w Snapshot, o *v1alpha1.PlanOptions) string {
+	switch name := w.Inputs.Engine.Name; {
+	case w.Stack.DeletionTimestamp != nil:
+		return "the Stack is being deleted, and a destroy has no options"
+	case len(o.Excludes) > 0 && name == v1alpha1.EngineTerraform:
+		return "Terraform has no -exclude: name what to plan with targets"
+	}
+	return ""
 }
 
 // RejectedRequest is a pending request that cannot create a Run, and why. It is not kept: it would be dangerous if it
@@ -119,7 +133,7 @@ func destroyIsNext(w Snapshot, q runinfo.Request, r *v1alpha1.Run) (Decision, bo
 
 // requestedRun is the start of a Run that a user requested.
 func requestedRun(w Snapshot, q runinfo.Request) Decision {
-	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision}
+	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision, PlanOptions: q.Options}
 	if q.Operation == v1alpha1.OperationApply {
 		spec.Operation = operation(w)
 	}

@@ -43,6 +43,9 @@ func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
 	if ended := endedHold(w); ended != nil && spec.Operation == v1alpha1.OperationApply {
 		spec.AfterHold = ended.Text()
 	}
+	if last := w.LastMutatingRun(); last != nil && appliedAPart(last) && spec.Operation == v1alpha1.OperationApply {
+		spec.AfterPartial = last.Name
+	}
 	spec.PreventSelfApproval = preventsSelfApproval(w)
 	if kept := keptSelfApproval(w); kept != nil {
 		spec.SelfApprovalRemovedBy = kept.RemovedBy

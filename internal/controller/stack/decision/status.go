@@ -103,7 +103,7 @@ func appliedInputs(w Snapshot) string {
 			return ""
 		}
 		return w.Stack.Status.AppliedInputsDigest
-	case last.Spec.Operation == v1alpha1.OperationDestroy:
+	case last.Spec.Operation == v1alpha1.OperationDestroy, appliedAPart(last):
 		return ""
 	case last.Spec.Operation == v1alpha1.OperationPlan && last.Status.Plan.Changes:
 		return w.Stack.Status.AppliedInputsDigest
