@@ -245,6 +245,10 @@ scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each 
 scale-web: build tools ## Measure what users see of N=10000 Stacks of RUNS=5: pages of lists, the server's memory, the browser; some minutes
 	@go test $(ENVTEST) -v -count 1 -run 'TestScale$$' -timeout 30m $(GOTESTFLAGS) ./test/scale -args -pages $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(if $(filter file,$(origin RUNS)),5,$(RUNS))
 
+.PHONY: scale-set
+scale-set: build tools ## Measure users' Runs beside a StackSet of N=2000 Stacks that are all created at once; some minutes
+	@go test $(ENVTEST) -v -count 1 -run 'TestSet$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args -alone 60s -set $(if $(filter file,$(origin N)),2000,$(N))
+
 SOAK ?= 1h
 .PHONY: soak
 soak: build tools ## Change Stacks for SOAK=1h, and see that goroutines and open files do not grow
