@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/run/index"
+	"cairn.dev/cairn/internal/controller/urgent"
 )
 
 // SetupWithManager adds the controller of Runs. The reconciler is r, or a wrapper of it.
@@ -20,6 +21,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("run").
 		For(&v1alpha1.Run{}).
+		Watches(&v1alpha1.Run{}, urgent.Users()).
 		Owns(&corev1.Pod{}).
 		WatchesRawSource(source.Channel(r.Scheduler.Wake(), handler.TypedEnqueueRequestsFromMapFunc(admitted))).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(find.siblings)).

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -26,6 +25,7 @@ import (
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
+	"cairn.dev/cairn/internal/controller/urgent"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -37,6 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&v1alpha1.Stack{}).
+		Watches(&v1alpha1.Stack{}, urgent.Users()).
 		Owns(&v1alpha1.Run{}).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.related)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(find.deletedRunOf)).
@@ -83,7 +84,7 @@ func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.
 			}
 			for i := range stacks.Items {
 				if repository.Allows(repo, stacks.Items[i].Namespace) && changed(ctx, cache, codes, repo, &stacks.Items[i]) {
-					first(queue, client.ObjectKeyFromObject(&stacks.Items[i]))
+					urgent.First(queue, client.ObjectKeyFromObject(&stacks.Items[i]))
 				}
 			}
 		},
@@ -103,16 +104,6 @@ func readiness() predicate.Predicate {
 		before, after := e.ObjectOld.(*v1alpha1.Repository), e.ObjectNew.(*v1alpha1.Repository)
 		return before.Generation != after.Generation || after.DeletionTimestamp != nil || repository.Trouble(before) != repository.Trouble(after)
 	}}
-}
-
-// first puts a Stack before all that is in the queue.
-func first(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key types.NamespacedName) {
-	request, priority := reconcile.Request{NamespacedName: key}, -handler.LowPriority
-	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
-		return
-	}
-	queue.Add(request)
 }
 
 // deletedRunOf finds the Stack of a pod whose Run was deleted: its next Run waits for the end of the pod. The events of
