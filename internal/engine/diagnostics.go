@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // Diagnostic is a warning or an error.
@@ -128,11 +130,7 @@ func Explain(diagnostics []Diagnostic) string {
 		return first.String()
 	}
 	slices.Sort(names)
-	text := withoutValue + "s: " + strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + ". Set them in spec.variables of the Stack, or set defaults in the code."
+	return withoutValue + "s: " + shorten.List(names, mostNamed) + ". Set them in spec.variables of the Stack, or set defaults in the code."
 }
 
 // String is the diagnostic on one line: what, why, where.

@@ -2,6 +2,7 @@
 package shorten
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -50,6 +51,26 @@ func Line(s string, limit int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD")), limit)
+}
+
+// List returns the first texts of many, and how many others there are: "a, b and 3 more".
+func List(all []string, most int) string {
+	text := strings.Join(all[:min(len(all), most)], ", ")
+	if more := len(all) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Count returns a number with a noun, whose plural has an s: "1 Stack", "2 Stacks".
+func Count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		noun = strings.TrimSuffix(noun, "y") + "ie"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Duration formats a duration without its zero parts: 1h, not 1h0m0s.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLongTextsEndWithAnEllipsis(t *testing.T) {
+func TestTextsAreShortened(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Bytes("abcdef", 6), "abcdef"},
 		{Bytes("abcdefg", 6), "abc…"},
@@ -19,6 +19,10 @@ func TestLongTextsEndWithAnEllipsis(t *testing.T) {
 		{Line("a\nb\x1b[m\u2028c\xff", 40), "a b [m c\uFFFD"},
 		{Line("a\u202e\u200db", 40), "a\u202e\u200db"},
 		{Line(strings.Repeat("a\n", 9), 6), "a a…"},
+		{List(nil, 2), ""},
+		{List([]string{"a", "b"}, 2), "a, b"},
+		{List([]string{"a", "b", "c", "d", "e"}, 2), "a, b and 3 more"},
+		{Count(1, "Stack") + ", " + Count(0, "Stack") + ", " + Count(2, "entry"), "1 Stack, 0 Stacks, 2 entries"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)

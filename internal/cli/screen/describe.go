@@ -2,10 +2,8 @@ package screen
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,17 +72,6 @@ func (d Description) readiness(s Style) string {
 		words += ", for " + s.age(ready.LastTransitionTime.Time)
 	}
 	return words
-}
-
-// count returns a number with a noun.
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // waitsFor returns what the Run or the Stack waits for; empty if it does not wait.

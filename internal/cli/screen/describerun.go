@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
@@ -223,7 +224,7 @@ func findings(p *page, result *v1alpha1.PolicyResult, s Style) {
 		requires = fmt.Sprintf("%d require approval, ", n)
 	}
 	p.row("  Policy", fmt.Sprintf("%s checked: %d deny, %s%d warn",
-		count(int(result.Checked), "rule"), result.Denied, requires, result.Warned))
+		shorten.Count(int(result.Checked), "rule"), result.Denied, requires, result.Warned))
 	for i, f := range result.Findings {
 		if i == maxFindings {
 			p.text("    and %d more", int(result.Denied+result.ApprovalRequired+result.Warned)-i)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -44,11 +45,7 @@ func (d Description) headStack(p *page) {
 func variableSetLine(set v1alpha1.AppliedVariableSet) string {
 	const most = 10
 	names := slices.Concat(set.Variables, set.Env)
-	more := ""
-	if n := len(names) - most; n > 0 {
-		names, more = names[:most], fmt.Sprintf(" and %d more", n)
-	}
-	return Clean("of VariableSet " + set.Name + after(": ", strings.Join(names, ", ")) + more)
+	return Clean("of VariableSet " + set.Name + after(": ", shorten.List(names, most)))
 }
 
 // engineLine returns the engine of a Stack.
@@ -76,7 +73,7 @@ func code(source v1alpha1.Source) string {
 	case source.ConfigMap != nil:
 		return "ConfigMap " + source.ConfigMap.Name
 	case len(source.Inline) > 0:
-		return fmt.Sprintf("inline, %s", count(len(source.Inline), "file"))
+		return fmt.Sprintf("inline, %s", shorten.Count(len(source.Inline), "file"))
 	}
 	return ""
 }
@@ -91,18 +88,18 @@ func rules(st *v1alpha1.Stack) string {
 		parts = append(parts, "no self-approval")
 	}
 	if n := len(st.Spec.Windows); n > 0 {
-		parts = append(parts, count(n, "window"))
+		parts = append(parts, shorten.Count(n, "window"))
 	}
 	for _, p := range st.Status.StackPolicies {
 		if p.Windows > 0 {
-			parts = append(parts, count(int(p.Windows), "window")+" of StackPolicy "+p.Name)
+			parts = append(parts, shorten.Count(int(p.Windows), "window")+" of StackPolicy "+p.Name)
 		}
 		for _, name := range p.Policies {
 			parts = append(parts, fmt.Sprintf("policies of %s (StackPolicy %s)", name, p.Name))
 		}
 	}
 	if n := len(st.Spec.Hooks); n > 0 {
-		parts = append(parts, count(n, "hook"))
+		parts = append(parts, shorten.Count(n, "hook"))
 	}
 	if c := st.Spec.Commands; c != nil && c.Apply != nil {
 		parts = append(parts, "a script applies")
@@ -169,7 +166,7 @@ func (d Description) state(s Style) string {
 	st := d.State.Status
 	resources := "encrypted by its engine"
 	if st.Resources >= 0 {
-		resources = count(int(st.Resources), "resource")
+		resources = shorten.Count(int(st.Resources), "resource")
 	}
 	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, resources)
 	if l := st.Lock; l != nil {

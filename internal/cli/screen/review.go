@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -44,7 +45,7 @@ func Destroyed(w io.Writer, pl *v1alpha1.Plan, s Style) error {
 	})
 	first = first[:min(len(first), maxDestroyed)]
 	p := newPage(w, s)
-	title := "This destroys " + count(int(pl.Destroy), "resource")
+	title := "This destroys " + shorten.Count(int(pl.Destroy), "resource")
 	if pl.Replace > 0 {
 		title += fmt.Sprintf(", and creates %d of them again", pl.Replace)
 	}

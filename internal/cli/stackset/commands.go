@@ -3,7 +3,6 @@ package stackset
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,12 +40,4 @@ func stacksIn(
 		grants.Items = append(grants.Items, list.Items...)
 	}
 	return all, grants, nil
-}
-
-// count returns a number of Stacks.
-func count(n int) string {
-	if n == 1 {
-		return "1 Stack"
-	}
-	return fmt.Sprintf("%d Stacks", n)
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
@@ -118,7 +119,7 @@ func confirmList(ctx context.Context, s *session.Session, set *v1alpha1.StackSet
 			command)
 	}
 	ok, err := s.Ask(ctx, fmt.Sprintf("Delete %s of StackSet %s? Enter the name of the StackSet to confirm:",
-		count(len(listed)), set.Name), set.Name)
+		shorten.Count(len(listed), "Stack"), set.Name), set.Name)
 	switch {
 	case ctx.Err() != nil:
 		return session.Interrupted("interrupted: nothing was done")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
@@ -96,7 +97,7 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 			return err
 		}
 	}
-	s.Note("StackSet %s generates %s.", set.Name, count(len(rendered)))
+	s.Note("StackSet %s generates %s.", set.Name, shorten.Count(len(rendered), "Stack"))
 	used := map[string]bool{}
 	for _, r := range rendered {
 		used[r.Directory] = true
@@ -123,12 +124,7 @@ func elsewhere(rendered []decision.Rendered) []string {
 
 // firstOf lists some of the directories.
 func firstOf(directories []string) string {
-	const most = 10
-	text := strings.Join(directories[:min(len(directories), most)], ", ")
-	if more := len(directories) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return screen.Clean(text)
+	return screen.Clean(shorten.List(directories, 10))
 }
 
 // renderSet returns the Stacks that a StackSet generates for the files of a working tree.

@@ -1,13 +1,12 @@
 package stackset
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 )
 
@@ -28,7 +27,7 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 		if names := out.done[what.action]; len(names) > 0 {
 			slices.Sort(names)
 			r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, what.reason, string(what.action), "%s %s: %s",
-				count(len(names)), what.text, few(names))
+				shorten.Count(len(names), "Stack"), what.text, shorten.List(names, mostNamed))
 		}
 	}
 	if len(out.restored) == 0 {
@@ -44,20 +43,5 @@ func (r *Reconciler) record(w decision.Snapshot, out outcome) {
 	}
 	slices.Sort(fields)
 	r.Events.Eventf(w.Set, nil, corev1.EventTypeNormal, v1alpha1.EventFieldsRestored, string(decision.Change),
-		"restored from the template: %s", few(fields))
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 Stack"
-	}
-	return fmt.Sprintf("%d Stacks", n)
-}
-
-func few(all []string) string {
-	text := strings.Join(all[:min(len(all), mostNamed)], ", ")
-	if n := len(all) - mostNamed; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
+		"restored from the template: %s", shorten.List(fields, mostNamed))
 }

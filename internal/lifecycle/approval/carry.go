@@ -3,10 +3,10 @@ package approval
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // Carried are the facts about an approval that a user gave in a pull request, and about the Run that waits for one
@@ -74,15 +74,10 @@ func (c Carried) Refusal() string {
 // parts names what the plan does differently: ": it differs in aws_vpc.main and 2 more". Empty if that is not known.
 func (c Carried) parts() string {
 	const most = 5
-	n := len(c.Differs)
-	if n == 0 {
+	if len(c.Differs) == 0 {
 		return ""
 	}
-	text := ": it differs in " + strings.Join(c.Differs[:min(n, most)], ", ")
-	if n > most {
-		text += fmt.Sprintf(" and %d more", n-most)
-	}
-	return text
+	return ": it differs in " + shorten.List(c.Differs, most)
 }
 
 func (c Carried) prevents() bool { return c.Run.Spec.PreventSelfApproval || c.PreventSelfApproval }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/recovery"
@@ -119,7 +120,7 @@ func (s *commandStep) commandDid(h hook) string {
 	if s.changed == nil {
 		return "by " + h.called()
 	}
-	return "by " + h.called() + ": " + counted(int(*s.changed), "resource") + " changed"
+	return "by " + h.called() + ": " + shorten.Count(int(*s.changed), "resource") + " changed"
 }
 
 // commandFailed returns why a script failed. An error of its engine is transient, as in an apply without a script,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/redact"
 	"cairn.dev/cairn/internal/runner/interrupt"
@@ -48,7 +49,7 @@ func (s *outputsStep) stepOutputs(
 			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
-		return result{message: counted(len(outputs), "output")}, nil
+		return result{message: shorten.Count(len(outputs), "output")}, nil
 	})
 	if hookErr != nil {
 		return shown, hookErr

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/plan"
 	"cairn.dev/cairn/internal/runner/workspace"
@@ -201,7 +202,7 @@ func (s *planStep) checkPolicy(ctx context.Context) (result, error) {
 		message += ", approval required"
 	}
 	if warned := verdict.Warned(); warned > 0 {
-		message += ", " + counted(warned, "warning")
+		message += ", " + shorten.Count(warned, "warning")
 	}
 	return result{message: message}, nil
 }

@@ -28,14 +28,6 @@ type result struct {
 	exitCode *int32
 }
 
-// counted is a number and its noun.
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
 // step does a step, and reports its beginning and its end. note is added to a message about the code; nil for none.
 func (j *job) step(
 	ctx context.Context, name string, do func(context.Context) (result, error), note func() string,

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // FetchOptions select what is fetched beside branches and tags.
@@ -249,7 +251,7 @@ func (s *session) fetchCommits(ctx context.Context, ids []string) error {
 	}
 	var said []string
 	if len(unknown) > 0 {
-		said = append(said, fmt.Sprintf("fetch %s: the repository has no such commit: %s", s.remote.URL, named(unknown)))
+		said = append(said, fmt.Sprintf("fetch %s: the repository has no such commit: %s", s.remote.URL, shorten.List(unknown, mostNamed)))
 	}
 	if cause != nil {
 		said = append(said, cause.Error())
@@ -307,12 +309,4 @@ func (s *session) deletePacks(before map[string]bool) error {
 		}
 	}
 	return err
-}
-
-// named lists the first few.
-func named(ids []string) string {
-	if len(ids) <= mostNamed {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(ids[:mostNamed], ", "), len(ids)-mostNamed)
 }

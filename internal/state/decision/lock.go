@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/approval"
 )
 
@@ -209,12 +210,8 @@ func RejectInBackend(w Snapshot) *Rejection {
 
 // rejectUnsaved rejects an engine that would create again what a killed apply created.
 func rejectUnsaved(w Snapshot) *Rejection {
-	more := ""
-	if n := len(w.Unsaved) - 1; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return Reject(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first "+
-		"with cairn apply %[3]s (cairn state journal %[3]s shows it)", w.Unsaved[0], more, w.Stack)
+	return Reject(Stale, "an apply that was killed created %s, which is not in the state: let a Run import it first "+
+		"with cairn apply %[2]s (cairn state journal %[2]s shows it)", shorten.List(w.Unsaved, 1), w.Stack)
 }
 
 // Holder is who asks: one attempt of a Run, in one pod; or a user, whose engine runs outside of the cluster.

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
@@ -390,12 +390,8 @@ func outputMissing(format string, args ...any) *decision.Problem {
 
 // onlyThese names some of the outputs that there are.
 func onlyThese(outputs map[string]string) string {
-	names := slices.Sorted(maps.Keys(outputs))
-	switch more := len(names) - namedOutputs; {
-	case len(names) == 0:
+	if len(outputs) == 0 {
 		return "nor any other"
-	case more > 0:
-		return fmt.Sprintf("only %s and %d more", strings.Join(names[:namedOutputs], ", "), more)
 	}
-	return "only " + strings.Join(names, ", ")
+	return "only " + shorten.List(slices.Sorted(maps.Keys(outputs)), namedOutputs)
 }

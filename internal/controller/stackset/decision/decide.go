@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // Snapshot is the input of Decide.
@@ -268,12 +268,7 @@ func names(all []string) string {
 
 // list names the first few.
 func list(all []string) string {
-	const most = 3
-	text := strings.Join(all[:min(len(all), most)], ", ")
-	if n := len(all) - most; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
+	return shorten.List(all, 3)
 }
 
 // count fills the figures of the status.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // events are those that trigger an action, by their numbers in a plan file.
@@ -126,10 +128,8 @@ func (f *File) Partial() string {
 		what      string
 		addresses []string
 	}{{"has only the targets ", f.targets}, {"leaves out ", f.excluded}, {"defers ", f.deferrals()}} {
-		if n := len(part.addresses); n > mostNamed {
-			why = append(why, fmt.Sprintf("%s%s and %d more", part.what, strings.Join(part.addresses[:mostNamed], ", "), n-mostNamed))
-		} else if n > 0 {
-			why = append(why, part.what+strings.Join(part.addresses, ", "))
+		if len(part.addresses) > 0 {
+			why = append(why, part.what+shorten.List(part.addresses, mostNamed))
 		}
 	}
 	switch {
