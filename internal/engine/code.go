@@ -84,7 +84,7 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 		return reject("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", LocalState)
 	}
 	for _, name := range code {
-		base, _ := split(name)
+		base, _ := CodeFile(name)
 		if base+".tf" == OverrideFile || base+".tf" == ImportFile {
 			return reject("the code has a file %s; this name is Cairn's own", name)
 		}
@@ -173,7 +173,7 @@ func FindBackend(root fs.FS) (*OwnBackend, error) {
 			return nil, err
 		}
 		// The block of an override file replaces that of any other file.
-		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || isOverride(name)) {
+		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || IsOverride(name)) {
 			own = &OwnBackend{Type: found.Labels[0], At: at(found), Arguments: arguments(found.Body)}
 		}
 	}
@@ -249,7 +249,7 @@ func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 		names[entry.Name()] = true
 	}
 	for _, entry := range entries {
-		base, kind := split(entry.Name())
+		base, kind := CodeFile(entry.Name())
 		switch {
 		case kind == "", strings.HasPrefix(entry.Name(), "."), entry.IsDir():
 		case strings.HasPrefix(kind, ".tf") && names[base+strings.Replace(kind, ".tf", ".tofu", 1)]: // which is read in its place
@@ -260,8 +260,8 @@ func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 	return names, code, nil
 }
 
-// split returns the name of a file of code without its suffix, and the suffix; no suffix for other files.
-func split(name string) (base, kind string) {
+// CodeFile returns the name of a file of code without its suffix, and the suffix; no suffix for other files.
+func CodeFile(name string) (base, kind string) {
 	for _, kind := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 		if base, ok := strings.CutSuffix(name, kind); ok {
 			return base, kind
@@ -270,9 +270,9 @@ func split(name string) (base, kind string) {
 	return name, ""
 }
 
-// isOverride reports whether a file of code is merged into the others.
-func isOverride(name string) bool {
-	base, _ := split(name)
+// IsOverride reports whether a file of code is merged into the others.
+func IsOverride(name string) bool {
+	base, _ := CodeFile(name)
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 

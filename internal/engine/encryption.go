@@ -37,7 +37,7 @@ func FindEncryption(root fs.FS, variable string) (Encryption, error) {
 	var found Encryption
 	for _, override := range []bool{false, true} {
 		for _, name := range code {
-			if isOverride(name) != override {
+			if IsOverride(name) != override {
 				continue
 			}
 			text, err := readCode(root, name)

@@ -23,7 +23,7 @@ const largestCode = 1 << 20
 // Cairn (http). Code that cannot be read is the engine's to report.
 func SetWorkspace(root *os.Root, name string) error {
 	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		switch _, kind := split(entry.Name()); {
+		switch _, kind := CodeFile(entry.Name()); {
 		case err != nil:
 			return err
 		case entry.IsDir() && entry.Name() == ".git":

@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/stackset/render"
 	"cairn.dev/cairn/internal/controller/stackset/units"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/hclparse"
 	"cairn.dev/cairn/internal/source/closure"
 	source "cairn.dev/cairn/internal/source/git"
@@ -123,8 +124,8 @@ func (c checkout) forgotten(ctx context.Context, set *v1alpha1.StackSet, used ma
 	for _, file := range c.files {
 		dir, name := path.Split(file)
 		dir = path.Clean(dir)
-		switch {
-		case isCode(name):
+		switch _, code := engine.CodeFile(name); {
+		case code != "":
 			has[dir] = true
 			for _, to := range calls(filepath.Join(c.root, filepath.FromSlash(file)), name) {
 				called[path.Join(dir, to)] = true
@@ -160,12 +161,6 @@ func excludes(set *v1alpha1.StackSet) (globs []string) {
 		}
 	}
 	return globs
-}
-
-// isCode returns whether a file has code of OpenTofu or Terraform.
-func isCode(name string) bool {
-	plain := strings.TrimSuffix(name, ".json")
-	return strings.HasSuffix(plain, ".tf") || strings.HasSuffix(plain, ".tofu")
 }
 
 var (

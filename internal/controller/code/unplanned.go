@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 )
@@ -120,12 +121,8 @@ func isManifest(file string) bool {
 
 // isCode reports whether a file is code of an engine, or the unit of a Terragrunt Stack.
 func isCode(file string) bool {
-	for _, suffix := range []string{".tf", ".tf.json", ".tofu", ".tofu.json", "/terragrunt.hcl", "/terragrunt.stack.hcl"} {
-		if strings.HasSuffix(file, suffix) {
-			return true
-		}
-	}
-	return false
+	_, kind := engine.CodeFile(file)
+	return kind != "" || strings.HasSuffix(file, "/terragrunt.hcl") || strings.HasSuffix(file, "/terragrunt.stack.hcl")
 }
 
 func hasCode(tree *git.Tree, dir string) bool {

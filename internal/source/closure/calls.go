@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -21,7 +22,7 @@ func (s *search) calls(ctx context.Context, dir string) error {
 		replaced := map[string]string{} // the file whose source of a module an engine reads, by the module's name
 		var twins []string
 		err := s.eachFile(ctx, here, func(file string, twin bool, c code) error {
-			_, kind := split(file)
+			_, kind := engine.CodeFile(file)
 			if !s.language.reads(kind, twin) {
 				return nil
 			}
@@ -29,7 +30,7 @@ func (s *search) calls(ctx context.Context, dir string) error {
 			if twin {
 				twins = append(twins, file)
 			}
-			if isOverride(file) && (s.language != AnyLanguage || !twin && !isTofu(kind)) {
+			if engine.IsOverride(file) && (s.language != AnyLanguage || !twin && !isTofu(kind)) {
 				for _, call := range c.calls {
 					replaced[call.name] = file // of several files, the last
 				}
@@ -120,7 +121,7 @@ func (s *search) local(ctx context.Context, dir, source, at string) (place, erro
 func (s *search) eachFile(ctx context.Context, dir string, f func(file string, twin bool, c code) error) error {
 	entries, _ := s.tree.Dir(dir)
 	for _, e := range entries {
-		base, kind := split(e.Name())
+		base, kind := engine.CodeFile(e.Name())
 		if kind == "" || strings.HasPrefix(base, ".") {
 			continue
 		}
@@ -166,22 +167,11 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 func hasCode(tree Tree, dir string) bool {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
-		if _, kind := split(e.Name()); kind != "" && e.Kind != git.KindDir && !strings.HasPrefix(e.Name(), ".") {
+		if _, kind := engine.CodeFile(e.Name()); kind != "" && e.Kind != git.KindDir && !strings.HasPrefix(e.Name(), ".") {
 			return true
 		}
 	}
 	return false
-}
-
-// split returns the name of a file of code without its extension, and the extension, such as ".tf.json"; for another
-// file the extension is "".
-func split(name string) (base, kind string) {
-	for _, kind := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
-		if base, ok := strings.CutSuffix(name, kind); ok {
-			return base, kind
-		}
-	}
-	return name, ""
 }
 
 // other is the extension of a file's twin.
@@ -193,9 +183,3 @@ func other(kind string) string {
 }
 
 func isTofu(kind string) bool { return strings.HasPrefix(kind, ".tofu") }
-
-// isOverride reports whether a file of code replaces parts of the blocks of other files.
-func isOverride(name string) bool {
-	base, _ := split(name)
-	return base == "override" || strings.HasSuffix(base, "_override")
-}

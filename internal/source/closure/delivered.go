@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -85,7 +86,7 @@ type delivery struct {
 func (s *search) functions(ctx context.Context, root, dir string) error {
 	files := map[string]code{}
 	if err := s.eachFile(ctx, dir, func(file string, twin bool, c code) error {
-		if _, kind := split(file); s.language.reads(kind, twin) {
+		if _, kind := engine.CodeFile(file); s.language.reads(kind, twin) {
 			files[file] = c
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -124,7 +125,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 // require reads the version constraints of a root module.
 func (s *search) require(ctx context.Context, dir string) error {
 	return s.eachFile(ctx, dir, func(file string, twin bool, c code) error {
-		_, kind := split(file)
+		_, kind := engine.CodeFile(file)
 		if isTofu(kind) {
 			s.engine.OpenTofu.require(c.required...)
 		} else {

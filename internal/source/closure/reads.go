@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -53,7 +54,7 @@ func scopeOf(root, dir string, files map[string]code, b *budget) *scope {
 	m := newScope(root, dir, map[string]hclsyntax.Expression{}, b)
 	for _, override := range []bool{false, true} { // override files come last, and replace the values of the others
 		for _, name := range sortedKeys(files) {
-			if isOverride(name) != override {
+			if engine.IsOverride(name) != override {
 				continue
 			}
 			for local, expr := range files[name].paths.locals {
