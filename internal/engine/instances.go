@@ -114,15 +114,15 @@ func readResource(fields map[string]json.RawMessage) (resource, error) {
 	for _, fields := range instances {
 		i := instance{fields: fields, address: r.address, deposed: len(fields["deposed"]) > 0}
 		if key, ok := fields["index_key"]; ok {
-			i.address += indexOf(key)
+			i.address += IndexKey(key)
 		}
 		r.instances = append(r.instances, i)
 	}
 	return r, nil
 }
 
-// indexOf writes the key of an instance as engines do in addresses.
-func indexOf(key json.RawMessage) string {
+// IndexKey writes the key of an instance in a state as engines do in addresses. Example: ["a"].
+func IndexKey(key json.RawMessage) string {
 	if text, ok := decode(key).(string); ok {
 		return "[" + Quote(text) + "]"
 	}

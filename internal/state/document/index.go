@@ -1,12 +1,12 @@
 package document
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"cairn.dev/cairn/internal/base/jsonsize"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // An Index lists the managed resource instances of a state, without their attributes: addresses and types.
@@ -125,9 +125,9 @@ func parseInstance(text []byte) (IndexedInstance, error) {
 	err := jsonsize.ForEach(text, '{', func(quoted, value []byte) error {
 		switch string(quoted) {
 		case `"index_key"`:
-			var err error
-			i.Key, err = indexKey(value)
-			return err
+			if string(value) != "null" {
+				i.Key = engine.IndexKey(value)
+			}
 		case `"deposed"`:
 			return json.Unmarshal(value, &i.Deposed)
 		case `"status"`:
@@ -136,25 +136,6 @@ func parseInstance(text []byte) (IndexedInstance, error) {
 		return nil
 	})
 	return i, err
-}
-
-// indexKey returns the key of an instance as in its address. Engines write it into the state with <, > and & escaped.
-func indexKey(value []byte) (string, error) {
-	switch value[0] {
-	case 'n':
-		return "", nil
-	case '"':
-		var key string
-		if err := json.Unmarshal(value, &key); err != nil {
-			return "", err
-		}
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		err := encoder.Encode(key)
-		return "[" + strings.TrimSuffix(text.String(), "\n") + "]", err
-	}
-	return "[" + string(value) + "]", nil
 }
 
 // providerSource returns the source in the address of a provider, such as provider["registry.opentofu.org/x/y"].alias.

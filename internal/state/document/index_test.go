@@ -26,7 +26,7 @@ func TestIndex(t *testing.T) {
 		},
 		{
 			Module: `module.m["x"]`, Type: "t", Name: "c",
-			Instances: []IndexedInstance{{Key: `["<a\"${b}\u001b"]`, Deposed: "0a1b"}, {}},
+			Instances: []IndexedInstance{{Key: `["<a\"$${b}\u001b"]`, Deposed: "0a1b"}, {}},
 		},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -36,7 +36,7 @@ func TestIndex(t *testing.T) {
 		t.Error("the index has values")
 	}
 	c := got.Resources[1]
-	if address := c.Address(c.Instances[0]); address != `module.m["x"].t.c["<a\"${b}\u001b"]` {
+	if address := c.Address(c.Instances[0]); address != `module.m["x"].t.c["<a\"$${b}\u001b"]` {
 		t.Error(address)
 	}
 }
