@@ -69,9 +69,6 @@ type Folder struct {
 	Objects, Bytes, Deleted, DeletedBytes int64
 }
 
-// NeedLeaderElection is true: only the leader collects garbage.
-func (c *Collector) NeedLeaderElection() bool { return true }
-
 // Start collects garbage periodically until ctx is done.
 func (c *Collector) Start(ctx context.Context) error {
 	wait := spread(soon)

@@ -60,9 +60,6 @@ type Reencrypted struct {
 	Err   error
 }
 
-// NeedLeaderElection is true: only the leader encrypts objects again.
-func (r *Reencrypter) NeedLeaderElection() bool { return true }
-
 // Start encrypts objects again when there is a new key, until ctx is done.
 func (r *Reencrypter) Start(ctx context.Context) error {
 	tick := time.NewTicker(checkKeys)
