@@ -8,40 +8,32 @@ import (
 // Kinds of errors. A user corrects each of them, in the Stack or in the repository.
 var (
 	// ErrPath: the repository has no such directory. The message names the nearest one that exists.
-	ErrPath = errors.New("path not found")
+	ErrPath error = &kind{"path not found", "PathNotFound"}
 	// ErrNoCode: the directory has no code: no *.tf, *.tofu, *.tf.json or *.tofu.json, or no terragrunt.hcl.
-	ErrNoCode = errors.New("no code")
+	ErrNoCode error = &kind{"no code", "CodeNotFound"}
 	// ErrTerragruntStack: the directory has only a terragrunt.stack.hcl, which Cairn does not run.
-	ErrTerragruntStack = errors.New("a Terragrunt stack is not supported")
+	ErrTerragruntStack error = &kind{"a Terragrunt stack is not supported", "TerragruntStackNotSupported"}
 	// ErrModule: code names a local module, or a file of Terragrunt's, that is not in the repository. The message has
 	// the position in the code.
-	ErrModule = errors.New("module not found")
+	ErrModule error = &kind{"module not found", "ModuleNotFound"}
 	// ErrInvalidGlob: a trigger is not a valid glob over paths in the repository.
-	ErrInvalidGlob = errors.New("invalid glob")
+	ErrInvalidGlob error = &kind{"invalid glob", "TriggerInvalid"}
 	// ErrVariableFile: a variable file is not in the repository.
-	ErrVariableFile = errors.New("variable file not found")
+	ErrVariableFile error = &kind{"variable file not found", "VariableFileNotFound"}
 	// ErrTooLarge: a file of code is too long, or there are too many modules.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge error = &kind{"too large", "SourceTooLarge"}
 )
+
+// kind of an error, and its reason in a condition.
+type kind struct{ text, reason string }
+
+func (k *kind) Error() string { return k.text }
 
 // Reason returns the reason of an error in a condition; "" for an error of another kind, such as a blob that could
 // not be read.
 func Reason(err error) string {
-	for _, known := range []struct {
-		err    error
-		reason string
-	}{
-		{ErrPath, "PathNotFound"},
-		{ErrNoCode, "CodeNotFound"},
-		{ErrTerragruntStack, "TerragruntStackNotSupported"},
-		{ErrModule, "ModuleNotFound"},
-		{ErrInvalidGlob, "TriggerInvalid"},
-		{ErrVariableFile, "VariableFileNotFound"},
-		{ErrTooLarge, "SourceTooLarge"},
-	} {
-		if errors.Is(err, known.err) {
-			return known.reason
-		}
+	if k, ok := errors.AsType[*kind](err); ok {
+		return k.reason
 	}
 	return ""
 }
