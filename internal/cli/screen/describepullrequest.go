@@ -50,9 +50,7 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 		for _, name := range skipped[:min(len(skipped), maxSkipped)] {
 			p.text("  %s", name)
 		}
-		if more := len(skipped) - maxSkipped; more > 0 {
-			p.text("  and %d more", more)
-		}
+		p.more("  ", len(skipped)-maxSkipped)
 	}
 	Description{Events: events}.events(p)
 	if hints := pullRequestHints(pr, s); len(hints) > 0 {
@@ -79,9 +77,7 @@ func pullRequestApply(p *page, apply *v1alpha1.PullRequestApply) {
 		}
 		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), phase, line)
 	}
-	if more := apply.MoreStacks; more > 0 {
-		p.text("  and %d more", more)
-	}
+	p.more("  ", int(apply.MoreStacks))
 }
 
 // pullRequestStackSets prints what the merge changes in the lists of StackSets.
@@ -102,9 +98,7 @@ func pullRequestStackSets(p *page, pr *v1alpha1.PullRequest) {
 			p.text("    %s", Clean(runinfo.EffectLine(stack)))
 		}
 	}
-	if more := pr.Status.MoreStackSets; more > 0 {
-		p.text("  and %d more", more)
-	}
+	p.more("  ", int(pr.Status.MoreStackSets))
 }
 
 // pullRequestDependents prints the other Stacks that the merge changes through outputs.
@@ -115,9 +109,7 @@ func pullRequestDependents(p *page, pr *v1alpha1.PullRequest) {
 	for _, d := range pr.Status.Dependents {
 		p.text("  %s/%s: %s", d.Namespace, d.Name, Clean(d.Message))
 	}
-	if more := pr.Status.MoreDependents; more > 0 {
-		p.text("  and %d more", more)
-	}
+	p.more("  ", int(pr.Status.MoreDependents))
 }
 
 // applyHints returns the commands for the first Stack that failed, and the first one that waits for an approval.

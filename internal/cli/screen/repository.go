@@ -41,9 +41,7 @@ func Repository(w io.Writer, r *v1alpha1.Repository, stacks []v1alpha1.Stack, ev
 	for _, ref := range r.Status.Refs[:min(len(r.Status.Refs), maxRefs)] {
 		p.row("  "+Clean(ref.Name), cmp.Or(Clean(ref.Revision), "does not exist"))
 	}
-	if more := len(r.Status.Refs) - maxRefs; more > 0 {
-		p.text("  and %d more", more)
-	}
+	p.more("  ", len(r.Status.Refs)-maxRefs)
 	repositoryStacks(p, r, stacks)
 	Description{Events: events}.events(p)
 	p.text("")
@@ -68,7 +66,5 @@ func repositoryStacks(p *page, r *v1alpha1.Repository, stacks []v1alpha1.Stack) 
 		ready := Ready(st)
 		p.row("  "+st.Namespace+"/"+st.Name, cmp.Or(ready.Reason, "New"), cmp.Or(st.Spec.Source.Git.Path, "."))
 	}
-	if more := len(own) - maxStacks; more > 0 {
-		p.text("  and %d more", more)
-	}
+	p.more("  ", len(own)-maxStacks)
 }

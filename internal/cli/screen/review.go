@@ -53,9 +53,7 @@ func Destroyed(w io.Writer, pl *v1alpha1.Plan, s Style) error {
 	for _, c := range first {
 		p.text("    %s %s", sign(c.Action, s), Clean(c.Address))
 	}
-	if more := int(pl.Destroy) - len(first); more > 0 {
-		p.text("    and %d more", more)
-	}
+	p.more("    ", int(pl.Destroy)-len(first))
 	return p.end()
 }
 

@@ -162,6 +162,13 @@ func (p *page) text(format string, args ...any) {
 	p.flush()
 }
 
+// more prints how many lines of a list are left out, after an indentation.
+func (p *page) more(indent string, n int) {
+	if n > 0 {
+		p.text("%sand %d more", indent, n)
+	}
+}
+
 // row prints a line in columns; nothing if all cells are empty.
 func (p *page) row(name string, cells ...string) {
 	if strings.Join(cells, "") == "" {

@@ -59,9 +59,7 @@ func StackSet(w io.Writer, set *v1alpha1.StackSet, events []corev1.Event, s Styl
 		for _, name := range deletions.Names {
 			p.text("  %s", name)
 		}
-		if more := int(deletions.Count) - len(deletions.Names); more > 0 {
-			p.text("  and %d more", more)
-		}
+		p.more("  ", int(deletions.Count)-len(deletions.Names))
 	}
 	Description{Events: events}.events(p)
 	p.text("")
