@@ -13,11 +13,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	strictjson "sigs.k8s.io/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -293,25 +290,14 @@ func decode(ctx context.Context, data []byte) (*v1alpha1.Stack, error) {
 	if err := checkKeys("spec", object["spec"]); err != nil {
 		return nil, &template.Error{Field: "spec", Reason: err.Error()}
 	}
-	for _, problem := range validation.NameIsDNSSubdomain(stack.Name, false) {
-		reason := fmt.Sprintf("%q is no name of a Stack: %s", stack.Name, problem)
-		return nil, &template.Error{Field: "metadata.name", Reason: reason}
-	}
 	for _, metadata := range []struct {
 		field  string
 		values map[string]string
-		check  func(map[string]string, *field.Path) field.ErrorList
-	}{
-		{"metadata.labels", stack.Labels, metav1validation.ValidateLabels},
-		{"metadata.annotations", stack.Annotations, validation.ValidateAnnotations},
-	} {
+	}{{"metadata.labels", stack.Labels}, {"metadata.annotations", stack.Annotations}} {
 		for _, name := range slices.Sorted(maps.Keys(metadata.values)) {
 			if strings.HasPrefix(name, "cairn.dev/") || name == corev1.LastAppliedConfigAnnotation {
 				return nil, &template.Error{Field: metadata.field + "." + name, Reason: "a StackSet cannot set it"}
 			}
-		}
-		if problems := metadata.check(metadata.values, field.NewPath(metadata.field)); len(problems) > 0 {
-			return nil, &template.Error{Field: metadata.field, Reason: problems[0].ErrorBody()}
 		}
 	}
 	faults, err := schema.Stack(ctx, object)
