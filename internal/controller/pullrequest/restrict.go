@@ -108,11 +108,8 @@ func requiresCommand(ctx context.Context, w *Snapshot, provider Provider, affect
 // allowancesOf returns what users allowed of the head of a pull request.
 func allowancesOf(pull *v1alpha1.PullRequest) []v1alpha1.PullRequestAllowance {
 	commands := pull.Status.Commands
-	switch {
-	case commands.AllowedHead == "" || commands.AllowedHead != pull.Spec.Head.Commit:
+	if commands.AllowedHead == "" || commands.AllowedHead != pull.Spec.Head.Commit {
 		return nil
-	case len(commands.Allowances) == 0: // of an earlier version
-		return []v1alpha1.PullRequestAllowance{{By: commands.AllowedBy}}
 	}
 	return commands.Allowances
 }
@@ -121,8 +118,6 @@ func allowancesOf(pull *v1alpha1.PullRequest) []v1alpha1.PullRequestAllowance {
 func allow(commands *v1alpha1.PullRequestCommands, head, user string, stacks []string) {
 	if commands.AllowedHead != head {
 		commands.Allowances = nil
-	} else if len(commands.Allowances) == 0 && commands.AllowedBy != "" {
-		commands.Allowances = []v1alpha1.PullRequestAllowance{{By: commands.AllowedBy}}
 	}
 	commands.AllowedHead, commands.AllowedBy = head, user
 	i := slices.IndexFunc(commands.Allowances, func(a v1alpha1.PullRequestAllowance) bool { return a.By == user })

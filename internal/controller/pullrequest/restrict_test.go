@@ -57,8 +57,8 @@ func TestEachStackIsRestrictedByItself(t *testing.T) {
 		"by name without the verb": {
 			author: "mallory", head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("carol", "web/app", "web/net")}, want: "net",
 		},
-		"of another head":       {author: "mallory", head: headTwo, allowances: []v1alpha1.PullRequestAllowance{by("alice")}},
-		"of an earlier version": {author: "mallory", head: headOne, want: "app net"},
+		"of another head":      {author: "mallory", head: headTwo, allowances: []v1alpha1.PullRequestAllowance{by("alice")}},
+		"without an allowance": {author: "mallory", head: headOne},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := pull()
@@ -112,10 +112,7 @@ func TestAllowances(t *testing.T) {
 			t.Errorf("%d: %q", i, list())
 		}
 	}
-	c = v1alpha1.PullRequestCommands{AllowedHead: headOne, AllowedBy: "alice"} // of an earlier version
-	if allow(&c, headOne, "bob", []string{"web/net"}); list() != "bob alice: bob:web/net" {
-		t.Errorf("%q", list())
-	}
+	c = v1alpha1.PullRequestCommands{}
 	for range 2 * maxAllowances {
 		allow(&c, headOne, "user "+strings.Repeat("x", len(c.Allowances)), nil)
 	}
