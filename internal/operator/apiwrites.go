@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"k8s.io/client-go/rest"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // countWrites has the writes to the API server counted that go through a config.
@@ -52,9 +54,8 @@ func resultOf(answer *http.Response, err error) string {
 	return "success"
 }
 
-// written are the resources that Cairn writes. Any other one is other.
+// written are the resources that Cairn writes beside its own. Any other one is other.
 var written = map[string]bool{
-	"stacks": true, "stacks/status": true, "stacksets": true, "stacksets/status": true, "runs": true, "runs/status": true, "states": true, "repositories": true, "repositories/status": true,
 	"pods": true, "secrets": true, "configmaps": true, "events": true, "leases": true, "serviceaccounts/token": true,
 	"tokenreviews": true, "subjectaccessreviews": true, "localsubjectaccessreviews": true,
 }
@@ -63,6 +64,7 @@ var written = map[string]bool{
 // /apis/cairn.dev/v1alpha1/...
 func resourceIn(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
+	own := len(parts) > 1 && parts[1] == v1alpha1.GroupVersion.Group
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
 		parts = parts[2:]
@@ -78,7 +80,7 @@ func resourceIn(path string) string {
 	if len(parts) > 2 {
 		resource += "/" + parts[2]
 	}
-	if !written[resource] {
+	if !own && !written[resource] {
 		return "other"
 	}
 	return resource
