@@ -209,6 +209,7 @@ func TestWritesAreCountedByResource(t *testing.T) {
 	for path, want := range map[string]string{
 		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs/net-7/status":  "runs/status",
 		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs":               "runs",
+		"/apis/cairn.dev/v1alpha1/namespaces/a/pullrequests/x/status": "pullrequests/status",
 		"/api/v1/namespaces/prod/pods/runs":                           "pods",
 		"/api/v1/namespaces/prod/serviceaccounts/default/token":       "serviceaccounts/token",
 		"/api/v1/namespaces/secrets":                                  "other", // a namespace of that name
