@@ -130,7 +130,8 @@ func Explain(diagnostics []Diagnostic) string {
 		return first.String()
 	}
 	slices.Sort(names)
-	return withoutValue + "s: " + shorten.List(names, mostNamed) + ". Set them in spec.variables of the Stack, or set defaults in the code."
+	return withoutValue + "s: " + shorten.List(names, mostNamed) +
+		". Set them in spec.variables of the Stack, or set defaults in the code."
 }
 
 // String is the diagnostic on one line: what, why, where.

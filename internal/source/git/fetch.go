@@ -251,7 +251,8 @@ func (s *session) fetchCommits(ctx context.Context, ids []string) error {
 	}
 	var said []string
 	if len(unknown) > 0 {
-		said = append(said, fmt.Sprintf("fetch %s: the repository has no such commit: %s", s.remote.URL, shorten.List(unknown, mostNamed)))
+		ids := shorten.List(unknown, mostNamed)
+		said = append(said, fmt.Sprintf("fetch %s: the repository has no such commit: %s", s.remote.URL, ids))
 	}
 	if cause != nil {
 		said = append(said, cause.Error())
