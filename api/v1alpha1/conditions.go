@@ -8,6 +8,9 @@ const (
 	// ConditionDrifted of a Stack: resources differ from what was applied. An apply overwrites the
 	// changes; to keep them, add them to the code first. Set only while true.
 	ConditionDrifted = "Drifted"
+	// ConditionContended of a Stack: within a day, drift began three times after Cairn had applied. Another writer and
+	// Cairn change the same resources in turns. Set only while true.
+	ConditionContended = "Contended"
 	// ConditionUntrackedResources of a Stack: an apply created resources that are not in the state.
 	// Import or delete them, then apply. Set only while true.
 	ConditionUntrackedResources = "UntrackedResources"
@@ -31,6 +34,9 @@ const (
 const (
 	// ReasonDriftDetected of Drifted: a drift check found a difference. `cairn diff` shows it.
 	ReasonDriftDetected = "DriftDetected"
+	// ReasonTwoWriters of Contended: another writer and Cairn change the same resources in turns. The message has the Runs,
+	// and the time of the last change of the other writer. Let only one of them write.
+	ReasonTwoWriters = "TwoWriters"
 	// ReasonNotImported of UntrackedResources: the resources could not be imported into the state. Import or
 	// delete them.
 	ReasonNotImported = "NotImported"
@@ -43,6 +49,7 @@ const (
 // otherReasons describes the reasons of the conditions that are set only while true.
 var otherReasons = []Reason{
 	{Name: ReasonDriftDetected, In: InOther, Severity: SeverityWarning},
+	{Name: ReasonTwoWriters, In: InOther, Severity: SeverityWarning},
 	{Name: ReasonNotImported, In: InOther, Severity: SeverityWarning},
 	{Name: ReasonReadsUnknown, In: InOther, Severity: SeverityWarning},
 	{Name: ReasonVariablesWithheld, In: InOther, Severity: SeverityWarning},

@@ -22,6 +22,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&VariableSet{}, &VariableSetList{},
 		&StackPolicy{}, &StackPolicyList{},
 		&Notification{}, &NotificationList{},
+		&DriftPause{}, &DriftPauseList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

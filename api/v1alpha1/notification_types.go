@@ -55,11 +55,12 @@ type NotificationSpec struct {
 	// +kubebuilder:default={}
 	StackSelector metav1.LabelSelector `json:"stackSelector,omitempty"`
 
-	// Events are what messages are sent about. Default: ApprovalNeeded, Failed, Recovered, DriftFound and DriftGone.
-	// +kubebuilder:default={"ApprovalNeeded","Failed","Recovered","DriftFound","DriftGone"}
+	// Events are what messages are sent about. Default: ApprovalNeeded, Failed, Recovered, DriftFound, DriftGone,
+	// MassDrift and Contended.
+	// +kubebuilder:default={"ApprovalNeeded","Failed","Recovered","DriftFound","DriftGone","MassDrift","Contended"}
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=7
-	// +kubebuilder:validation:items:Enum=ApprovalNeeded;Failed;Recovered;DriftFound;DriftGone;Applied;Destroyed
+	// +kubebuilder:validation:MaxItems=9
+	// +kubebuilder:validation:items:Enum=ApprovalNeeded;Failed;Recovered;DriftFound;DriftGone;MassDrift;Contended;Applied;Destroyed
 	// +listType=set
 	// +optional
 	Events []NotificationEvent `json:"events,omitempty"`
@@ -102,6 +103,11 @@ const (
 	NotifyDriftFound NotificationEvent = "DriftFound"
 	// NotifyDriftGone: the drift is corrected, or has gone.
 	NotifyDriftGone NotificationEvent = "DriftGone"
+	// NotifyMassDrift: an unusual number of Stacks of a namespace began to drift within an hour, so no drift is corrected
+	// there. All Notifications that are about the namespace send it, whatever Stacks they select.
+	NotifyMassDrift NotificationEvent = "MassDrift"
+	// NotifyContended: another writer and Cairn change the resources of the Stack in turns.
+	NotifyContended NotificationEvent = "Contended"
 	// NotifyApplied: an apply succeeded.
 	NotifyApplied NotificationEvent = "Applied"
 	// NotifyDestroyed: a destroy that a user requested succeeded, and the Stack exists still.
@@ -189,9 +195,11 @@ type PendingMessage struct {
 
 // ReportedEvent is an event of a Stack that the destination has a message about.
 type ReportedEvent struct {
-	// Stack is the name of the Stack, as namespace/name if it is in another namespace. Example: net.
+	// Stack is the name of the Stack, as namespace/name if it is in another namespace. Without a name the event is one
+	// of the namespace. Example: net.
 	Stack string `json:"stack"`
-	// UID is the UID of the Stack. It distinguishes the Stack from another one with the same name.
+	// UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one with
+	// the same name.
 	UID types.UID `json:"uid,omitempty"`
 	// Event is what happened.
 	Event NotificationEvent `json:"event"`

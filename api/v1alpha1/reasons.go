@@ -35,6 +35,8 @@ const (
 	InStackSet
 	// InNotification: the condition Ready of a Notification.
 	InNotification
+	// InDriftPause: the condition Ready of a DriftPause.
+	InDriftPause
 	// InRun: the condition Succeeded of a Run.
 	InRun
 	// InOther: another condition.
@@ -69,7 +71,7 @@ const (
 	WaitsForDecision WaitsFor = "Decision"
 	// WaitsForRequest: a user who requests what another user stopped.
 	WaitsForRequest WaitsFor = "Request"
-	// WaitsForResume: a user who resumes the Stack.
+	// WaitsForResume: a user who resumes the Stack, or corrections of drift.
 	WaitsForResume WaitsFor = "Resume"
 	// WaitsForQueue: an earlier Run or a concurrency limit.
 	WaitsForQueue WaitsFor = "Queue"
@@ -112,7 +114,7 @@ func (w WaitsFor) Text() string {
 
 var (
 	allReasons = slices.Concat(stackReasons, runReasons, repositoryReasons, pullRequestReasons, stackSetReasons,
-		notificationReasons,
+		notificationReasons, driftPauseReasons,
 		otherReasons, failureReasons, eventReasons)
 	reasonsByName = func() map[string]Reason {
 		byName := make(map[string]Reason, len(allReasons))

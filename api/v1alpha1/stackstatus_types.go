@@ -320,6 +320,11 @@ type DriftStatus struct {
 	// +listType=atomic
 	// +optional
 	Differences []DriftDifference `json:"differences,omitempty"`
+	// Starts are the last times at which drift was found where there was none before, newest first. At most 3, and none
+	// that is more than 24 hours older than the newest.
+	// +listType=atomic
+	// +optional
+	Starts []DriftStart `json:"starts,omitempty"`
 }
 
 // DriftDifference is a difference between what was applied and what exists.
@@ -328,6 +333,19 @@ type DriftDifference struct {
 	// Ignored is the reason of the entry of spec.drift.ignore that ignores the difference. Unset if it counts as drift.
 	// +optional
 	Ignored string `json:"ignored,omitempty"`
+}
+
+// DriftStart is the begin of a drift.
+type DriftStart struct {
+	// Time is when the drift was first detected.
+	Time metav1.Time `json:"time"`
+	// Run is the name of the Run that detected it. Example: net-9.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// CorrectedBy is the name of the Run that corrected it with an apply. Unset while the drift lasts, and if it went
+	// without an apply. Example: net-10.
+	// +optional
+	CorrectedBy string `json:"correctedBy,omitempty"`
 }
 
 // DriftChecks reports how often Cairn checks a Stack for drift, and when the next check is due.

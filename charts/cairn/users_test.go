@@ -54,6 +54,8 @@ var users = map[string]struct {
 	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "patch"), may("variablesets", "get", "create", "patch", "delete"), may("stacks", "get", "create", "patch")}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
 	// One who may update Runs, and decide nothing about them.
+	// One who may patch DriftPauses, and not resume.
+	"drew": {rights: []rbacv1.PolicyRule{may("driftpauses", "get", "patch")}},
 	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},
 	// What a controller of GitOps has, and what Cairn's operator needs at least.
 	gitops: {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "watch", "create", "update", "patch", "delete")}},
@@ -131,7 +133,7 @@ func introduce(ctx context.Context) error {
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
 		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
-		"ed": "update stacks", "abe": "update stacks", "dora": "destroy stacks", "root": "destroy stacks", "cole": "deletecollection stacks", "seth": "create stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+		"ed": "update stacks", "abe": "update stacks", "dora": "destroy stacks", "root": "destroy stacks", "cole": "deletecollection stacks", "seth": "create stacks", "rita": "recover states", "rudi": "update runs", "drew": "patch driftpauses", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
 		if ok, err := allowed(ctx, user, verb, resource); !ok {
@@ -856,5 +858,33 @@ func TestRoles(t *testing.T) {
 				t.Errorf("%s may\n%s\nwant\n%s", role, text, want)
 			}
 		})
+	}
+}
+
+// A user with the verb resume resumes the corrections of drift in their own name, and changes nothing else.
+func TestUsersAndDriftPauses(t *testing.T) {
+	settled(t)
+	pause := &v1alpha1.DriftPause{}
+	pause.Namespace, pause.Name = "default", v1alpha1.DriftPauseName
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), pause))
+	resume := func(by, at string) string {
+		return fmt.Sprintf(`{"spec":{"resume":{"by":%q,"since":"2026-11-30T12:00:%sZ"}}}`, by, at)
+	}
+	writes(t, pause, []change{
+		{"vera", resume("vera", "00"), "forbidden"},
+		{"drew", resume("drew", "00"), "this requires the verb resume on DriftPause mass-drift"},
+		{"alan", resume("bob", "00"), "spec.resume.by must be alan"},
+		{"alan", resume("alan", "00"), ""},
+		{"drew", `{"spec":{"resume":null}}`, "this requires the verb update"},
+		{"alan", `{"spec":{"resume":null}}`, "this requires the verb update"},
+		{"alan", resume("alan", "01"), ""},
+	})
+	if r := pause.Spec.Resume; r == nil || r.By != "alan" {
+		t.Errorf("got %+v", pause.Spec)
+	}
+	other := &v1alpha1.DriftPause{}
+	other.Namespace, other.Name = "default", "another"
+	if err := apiserver.Kube.Create(t.Context(), other); err == nil || !strings.Contains(err.Error(), "the name must be mass-drift") {
+		t.Errorf("another name: %v", err)
 	}
 }

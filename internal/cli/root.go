@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"cairn.dev/cairn/internal/cli/check"
+	"cairn.dev/cairn/internal/cli/driftpause"
 	"cairn.dev/cairn/internal/cli/notification"
 	"cairn.dev/cairn/internal/cli/repository"
 	"cairn.dev/cairn/internal/cli/session"
@@ -45,7 +46,9 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		&cobra.Group{ID: groupInstallation, Title: "The installation:"},
 		&cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{state.Command(s), notification.Command(s), webui.Command(s)}, migrationCommands(s)) {
+	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{
+		state.Command(s), notification.Command(s), driftpause.Command(s), webui.Command(s),
+	}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)

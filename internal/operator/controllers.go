@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/base/bucket"
 	"cairn.dev/cairn/internal/base/download"
 	"cairn.dev/cairn/internal/controller/code"
+	"cairn.dev/cairn/internal/controller/driftpause"
 	"cairn.dev/cairn/internal/controller/notification"
 	"cairn.dev/cairn/internal/controller/pullrequest"
 	"cairn.dev/cairn/internal/controller/repository"
@@ -59,6 +60,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 			Code:   code.NewSources(mgr.GetClient(), mgr.GetAPIReader(), codes),
 			Inputs: p.inputs, StateReader: p.states,
 			AllowShell: o.AllowShell, AllowBuild: o.Pods.Builds.Allowed, DriftInterval: o.DriftInterval,
+			MassDrift: o.MassDrift,
 		},
 		States: p.states, Runs: run.Artifacts{Bucket: p.bucket}, Reserved: stack.NewReserved(),
 		Events:          stack.Recorder{EventRecorder: recorder(mgr)},
@@ -94,6 +96,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 			return &http.Client{Transport: download.Trusting(o.Egress, notification.Timeout, trusted), Timeout: notification.Timeout}
 		},
 	}
+	pauses := &driftpause.Reconciler{Client: mgr.GetClient(), Limits: o.MassDrift, Events: recorder(mgr)}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),
@@ -105,6 +108,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		discovery.SetupWithManager(mgr, p.watch.over("discovery", discovery)),
 		pulls.SetupWithManager(mgr, p.watch.over("pullrequest", pulls)),
 		notifications.SetupWithManager(mgr, p.watch.over("notification", notifications)),
+		pauses.SetupWithManager(mgr, p.watch.over("driftpause", pauses)),
 	)
 }
 

@@ -28,6 +28,7 @@ import (
 	"cairn.dev/cairn/internal/controller/stack/snapshot"
 	"cairn.dev/cairn/internal/controller/stackset"
 	"cairn.dev/cairn/internal/engine/policy"
+	"cairn.dev/cairn/internal/lifecycle/massdrift"
 	"cairn.dev/cairn/internal/server/auth"
 )
 
@@ -73,6 +74,8 @@ type Options struct {
 	MaxRuns, MaxRunsPerNamespace int
 	// DriftInterval is how often Stacks without a setting of their own are checked for drift; 0 for never.
 	DriftInterval time.Duration
+	// MassDrift is from which number of Stacks of a namespace that begin to drift on no drift is corrected.
+	MassDrift massdrift.Limits
 	// NotificationHosts are the hosts that messages are sent to; all when empty.
 	NotificationHosts []string
 	// AllowShell allows users to open shells in runner pods, if RBAC permits it.

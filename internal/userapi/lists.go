@@ -205,6 +205,23 @@ type Notification struct {
 	Deleted bool `json:"deleted"`
 }
 
+// A DriftPause is a row of the list of DriftPauses.
+type DriftPause struct {
+	Object
+	// The status of the condition Ready: False while corrections of drift are paused, True, or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the pause began. Absent while corrections are not paused.
+	Since *time.Time `json:"since,omitempty"`
+	// The number of Stacks that began to drift within an hour, when the last pause began.
+	Drifted int `json:"drifted"`
+	// The number of Stacks that were checked for drift since that hour began.
+	Checked int `json:"checked"`
+}
+
 // A StackPolicy is a row of the list of StackPolicies.
 type StackPolicy struct {
 	Object

@@ -1,5 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
-import { Activity, Bell, Blocks, Boxes, Database, GitBranch, GitPullRequest } from 'lucide-react'
+import { Activity, Bell, Blocks, Boxes, CircleStop, Database, GitBranch, GitPullRequest } from 'lucide-react'
 import { inWords } from './ui/tone'
 import { safe } from './views/text/escape'
 
@@ -100,6 +100,15 @@ export const kinds = {
     key: 'm',
     icon: Bell,
     filters: { namespace, ready: { label: 'Ready' }, destination: { label: 'Destination' } },
+    sort: 'name',
+  },
+  driftpauses: {
+    kind: 'DriftPause',
+    label: 'Drift pauses',
+    many: 'drift pauses',
+    key: 'x',
+    icon: CircleStop,
+    filters: { namespace, ready: { label: 'Ready' } },
     sort: 'name',
   },
 } as const satisfies Record<string, Kind>

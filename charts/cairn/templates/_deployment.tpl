@@ -120,6 +120,8 @@ spec:
         - --mirror-size-limit={{ $.Values.limits.mirrorSize }}
         - --mirror-size-limit-per-namespace={{ $.Values.limits.mirrorSizePerNamespace }}
         - --drift-interval={{ $.Values.drift.interval }}
+        - --mass-drift-percent={{ int64 $.Values.drift.massDrift.percent }}
+        - --mass-drift-stacks={{ int64 $.Values.drift.massDrift.stacks }}
         {{- if $.Values.allowShell }}
         - --allow-shell
         {{- end }}

@@ -102,6 +102,11 @@ func (p *processFlags) operatorFlags() *pflag.FlagSet {
 		"maximum number of Runs of one namespace that plan or apply at once; 0 for no limit")
 	f.DurationVar(&p.DriftInterval, "drift-interval", 12*time.Hour,
 		"interval of drift checks for Stacks without spec.drift.interval; 0 disables them")
+	f.IntVar(&p.MassDrift.Percent, "mass-drift-percent", 10,
+		"corrections of drift in a namespace pause when more than this percentage of the Stacks that are checked begin to "+
+			"drift within an hour; 0 disables it")
+	f.IntVar(&p.MassDrift.Stacks, "mass-drift-stacks", 5,
+		"the smallest number of Stacks that pauses the corrections of drift")
 	f.Var(&p.mirrorSize, "mirror-size-limit",
 		"maximum size of the mirror of a Repository in the cache, with submodules and LFS, for example 2Gi; a fetch that "+
 			"exceeds it fails; 0 for no limit")
@@ -271,6 +276,12 @@ func (p *processFlags) options() (operator.Options, error) {
 	if o.DriftInterval != 0 && (o.DriftInterval < shortestDriftInterval || o.DriftInterval > longestDriftInterval) {
 		return o, fmt.Errorf("--drift-interval is %s: it must be from %s to %s, or 0 for no checks",
 			o.DriftInterval, shortestDriftInterval, longestDriftInterval)
+	}
+	if p := o.MassDrift.Percent; p < 0 || p > 100 {
+		return o, fmt.Errorf("--mass-drift-percent is %d: it must be from 1 to 100, or 0 to disable it", p)
+	}
+	if n := o.MassDrift.Stacks; o.MassDrift.Percent > 0 && n < 1 {
+		return o, fmt.Errorf("--mass-drift-stacks is %d: it must be at least 1", n)
 	}
 	if u, err := url.Parse(o.ServerURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
 		return o, fmt.Errorf("--server-url is %q: it must be an https address, for example "+

@@ -199,10 +199,31 @@ func (r *Reconciler) stacks(ctx context.Context, n *v1alpha1.Notification) ([]de
 	if err := r.Client.List(ctx, &list, options...); err != nil {
 		return nil, err
 	}
-	var found []decision.Stack
+	found, err := r.namespaces(ctx, n)
+	if err != nil {
+		return nil, err
+	}
 	for i := range list.Items {
 		if s := &list.Items[i]; inNamespaces(n, s.Namespace) { // also one that is being deleted, whose destroy may wait
 			found = append(found, decision.Of(s))
+		}
+	}
+	return found, nil
+}
+
+// namespaces returns the namespaces with a DriftPause that a Notification is about.
+func (r *Reconciler) namespaces(ctx context.Context, n *v1alpha1.Notification) (found []decision.Stack, err error) {
+	options := []client.ListOption{client.UnsafeDisableDeepCopy}
+	if len(n.Spec.Namespaces) == 0 {
+		options = append(options, client.InNamespace(n.Namespace))
+	}
+	var list v1alpha1.DriftPauseList
+	if err := r.Client.List(ctx, &list, options...); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if p := &list.Items[i]; inNamespaces(n, p.Namespace) {
+			found = append(found, decision.OfNamespace(p))
 		}
 	}
 	return found, nil

@@ -32,6 +32,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 	return ctrl.NewControllerManagedBy(mgr).Named("notification").
 		For(&v1alpha1.Notification{}, builder.WithPredicates(changed)).
 		Watches(&v1alpha1.Stack{}, r.ofStacks()).
+		Watches(&v1alpha1.DriftPause{}, handler.EnqueueRequestsFromMapFunc(r.aboutNamespace)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
 }
@@ -71,9 +72,21 @@ func (r *Reconciler) ofStacks() handler.EventHandler {
 }
 
 // about are the Notifications that are about a Stack.
-func (r *Reconciler) about(ctx context.Context, s *v1alpha1.Stack) (requests []reconcile.Request) {
-	namespaces := []string{s.Namespace}
-	if r.Installation != "" && r.Installation != s.Namespace {
+func (r *Reconciler) about(ctx context.Context, s *v1alpha1.Stack) []reconcile.Request {
+	return r.those(ctx, s.Namespace, func(n *v1alpha1.Notification) bool { return selects(n, s) })
+}
+
+// aboutNamespace are the Notifications that are about the namespace of an object.
+func (r *Reconciler) aboutNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.those(ctx, o.GetNamespace(), func(n *v1alpha1.Notification) bool { return inNamespaces(n, o.GetNamespace()) })
+}
+
+// those are the Notifications that can be about a namespace, and are.
+func (r *Reconciler) those(
+	ctx context.Context, namespace string, are func(*v1alpha1.Notification) bool,
+) (requests []reconcile.Request) {
+	namespaces := []string{namespace}
+	if r.Installation != "" && r.Installation != namespace {
 		namespaces = append(namespaces, r.Installation)
 	}
 	for _, namespace := range namespaces {
@@ -82,7 +95,7 @@ func (r *Reconciler) about(ctx context.Context, s *v1alpha1.Stack) (requests []r
 			return nil // only from a cache that is stopping
 		}
 		for i := range list.Items {
-			if selects(&list.Items[i], s) {
+			if are(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}

@@ -5,16 +5,20 @@ package stack
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/massdrift"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -153,4 +157,76 @@ func TestDefaultDriftInterval(t *testing.T) {
 	off.Clock = func() time.Time { return time.Now().Add(48 * time.Hour) }
 	off.reconcile()
 	off.expectNoRun("dns-2")
+}
+
+// TestMassDriftPausesCorrections checks that a correction does not start while the namespace is paused, or should be, by
+// what the API server has, whatever the cache has.
+func TestMassDriftPausesCorrections(t *testing.T) {
+	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) {
+		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}, OnDrift: v1alpha1.DriftApply}
+	})
+	r.MassDrift = massdrift.Limits{Percent: 10, Stacks: 3}
+	r.setState(1, nil)
+	r.finishFirstApply()
+	waits, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(t, err)
+	at := time.Now().Add(waits.RequeueAfter + time.Second)
+	r.Clock = func() time.Time { return at }
+	r.reconcile()
+	now := metav1.NewTime(at)
+	for _, name := range []string{"a", "b"} {
+		other := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		other.Spec.Source.Inline = map[string]string{"main.tf": ""}
+		r.Make(other)
+		other.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: now, Since: &now, Starts: []v1alpha1.DriftStart{{Time: now}}}
+		apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), other))
+		r.Seen(other)
+	}
+	cached := r.Reconciler.Client
+	r.Reconciler.Client = withoutOthers{cached, r.stack.Name}
+	r.Seen(r.run("net-2"))
+	r.ends("net-2", v1alpha1.PhaseSucceeded) // with changes
+	r.reconcile()
+	r.expect("False", "Drifted", "net-1 net-2 ")
+	r.Seen(r.stack)
+	ready := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionReady)
+	if !strings.Contains(ready.Message, "3 of 3 Stacks of the namespace that were checked began to drift within an hour") {
+		t.Errorf("the message is %q", ready.Message)
+	}
+
+	// With the pause that another process recorded, which the cache does not have.
+	r.MassDrift = massdrift.Limits{}
+	pause := &v1alpha1.DriftPause{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DriftPauseName}}
+	r.Make(pause)
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expect("False", "Drifted", "net-1 net-2 ")
+
+	pause.Status.Resumed = &v1alpha1.ResumedDrift{Time: metav1.NewTime(at), By: "alice"}
+	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), pause))
+	r.Seen(pause)
+	r.MassDrift = massdrift.Limits{Percent: 10, Stacks: 3}
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+}
+
+// withoutOthers is a cache that has no other Stack than one, and no DriftPause.
+type withoutOthers struct {
+	client.Client
+	only string
+}
+
+func (c withoutOthers) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*v1alpha1.DriftPause); ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "driftpauses"}, key.Name)
+	}
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+func (c withoutOthers) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Client.List(ctx, list, opts...)
+	if stacks, ok := list.(*v1alpha1.StackList); ok {
+		stacks.Items = slices.DeleteFunc(slices.Clone(stacks.Items), func(s v1alpha1.Stack) bool { return s.Name != c.only })
+	}
+	return err
 }

@@ -9,6 +9,11 @@ package stack
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=states,verbs=get
 // +kubebuilder:rbac:roleName=operator,groups=events.k8s.io,resources=events,verbs=create;patch
 
+// Before it corrects drift, it reads the DriftPause and the Stacks of the namespace past the cache.
+//
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=driftpauses,verbs=get;list;watch
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks,verbs=list
+
 // It lists the StackGrants that allow dependencies on Stacks of other namespaces.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stackgrants,verbs=list;watch

@@ -108,6 +108,8 @@ func (r *Reconciler) decide(ctx context.Context, w *decision.Snapshot) (decision
 			err = r.GatherLeftover(ctx, w)
 		case decision.NeedsCommits:
 			err = r.GatherCommits(ctx, w)
+		case decision.NeedsDriftPause:
+			err = r.GatherDriftPause(ctx, w)
 		}
 		if err != nil {
 			return d, fmt.Errorf("gather: %w", err)

@@ -44,6 +44,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(find.usersOf)).
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(heldBy)).
+		Watches(&v1alpha1.DriftPause{}, handler.EnqueueRequestsFromMapFunc(find.drifted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -163,6 +164,20 @@ func (l lookups) selectedBy(ctx context.Context, o client.Object) []reconcile.Re
 		return l.list(ctx, &v1alpha1.StackList{}, same)
 	}
 	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingLabelsSelector{Selector: selector})
+}
+
+// drifted finds the Stacks with drift in the namespace of a DriftPause.
+func (l lookups) drifted(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	var stacks v1alpha1.StackList
+	if err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		return nil // only for a cache that is stopping
+	}
+	for i := range stacks.Items {
+		if d := stacks.Items[i].Status.Drift; d != nil && d.Since != nil {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&stacks.Items[i])})
+		}
+	}
+	return requests
 }
 
 // stacksFrom finds the Stacks that read from a Repository.

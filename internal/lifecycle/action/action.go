@@ -51,6 +51,7 @@ var verbs = map[string]map[string][]string{
 		Resume:  {"patch", "update"},
 	},
 	"repositories": {Fetch: {"patch"}},
+	"driftpauses":  {Resume: {"patch", "resume"}},
 	// What is done to States goes through Cairn's server, which asks for the verb itself.
 	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "recover": {"recover"}, "restore": {"restore"}},
 }
@@ -108,6 +109,11 @@ func SuspendStack(stack *v1alpha1.Stack, suspend bool, by string) client.Patch {
 	}
 	fields["spec"] = map[string]any{"suspend": suspend}
 	return merge(fields)
+}
+
+// ResumeDrift resumes the corrections of drift after the pause that began at a time.
+func ResumeDrift(since metav1.Time, by string) client.Patch {
+	return merge(map[string]any{"spec": map[string]any{"resume": v1alpha1.DriftResume{Since: since, By: by}}})
 }
 
 // FetchRepository asks for a fetch.

@@ -47,6 +47,7 @@ func (s *API) addActions(mux router) {
 	write("stacks", action.Retry, "patch", s.requestRun(s.retry))
 	write("stacks", action.Suspend, "update", s.suspendStack(action.Suspend))
 	write("stacks", action.Resume, "update", s.suspendStack(action.Resume))
+	write("driftpauses", action.Resume, "resume", s.resumeDrift)
 	write("repositories", action.Fetch, "patch", s.fetchRepository)
 }
 
@@ -184,6 +185,19 @@ func (s *API) suspendStack(name string) handler {
 		a.noted("action", name)
 		return s.done(w, r, a, kinds.Stacks, o, action.SuspendStack(o, name == action.Suspend, a.GetName()))
 	}
+}
+
+// resumeDrift resumes the corrections of drift in a namespace.
+func (s *API) resumeDrift(w http.ResponseWriter, r *http.Request, a ask) error {
+	o := &v1alpha1.DriftPause{}
+	if err := s.read(r.Context(), a, "DriftPause", o); err != nil {
+		return err
+	}
+	a.noted("action", action.Resume)
+	if o.Status.Since == nil {
+		return httpapi.Errorf(http.StatusConflict, "the corrections of drift in namespace %s are not paused", o.Namespace)
+	}
+	return s.done(w, r, a, kinds.DriftPauses, o, action.ResumeDrift(*o.Status.Since, a.GetName()))
 }
 
 func (s *API) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) error {

@@ -189,6 +189,9 @@ func addActions(all map[string]endpoint) {
 	retry := all["POST "+ns+"stacks/{name}/retry"]
 	retry.query = map[string]string{"operation": "Apply or Destroy: what you read that is retried; 409 if it is another operation now. Default: Apply."}
 	all["POST "+ns+"stacks/{name}/retry"] = retry
+	all["POST "+ns+"driftpauses/{name}/resume"] = endpoint{
+		summary: "Resume the corrections of drift in a namespace; 409 if they are not paused." + own + "resume on driftpauses.", answer: detailOf(kinds.DriftPauses),
+	}
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
 		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: detailOf(kinds.Repositories),
 	}

@@ -4,6 +4,119 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * @description DriftPause pauses the corrections of drift (spec.drift.onDrift: Apply of Stacks) in its namespace. Cairn creates it,
+         *     with the name mass-drift, when an unusual number of Stacks begins to drift within an hour, such as during an outage
+         *     of a provider. Corrections continue once a user resumes them.
+         */
+        DriftPause: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /**
+             * @description Spec has the decision of a user.
+             * @default {}
+             */
+            spec: {
+                /**
+                 * @description Resume ends the pause that began at a time. A later pause needs another decision. It requires the verb resume on the
+                 *     DriftPause; `cairn drift resume` sets it.
+                 */
+                resume?: {
+                    /** @description By is the user who decided. The API server rejects any other name. */
+                    by: string;
+                    /**
+                     * Format: date-time
+                     * @description Since is status.since of the pause that it ends.
+                     */
+                    since: string;
+                };
+            };
+            /** @description Status reports whether corrections are paused. Without a status they are. */
+            status?: {
+                /**
+                 * Format: int32
+                 * @description Checked is the number of Stacks that were checked for drift within that hour, or later.
+                 */
+                checked?: number;
+                /** @description Conditions are the latest observations. Ready is False while corrections are paused. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /**
+                 * Format: int32
+                 * @description Drifted is the number of Stacks that began to drift within an hour, when the pause began.
+                 */
+                drifted?: number;
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the status describes.
+                 */
+                observedGeneration?: number;
+                /** @description Resumed is when corrections were resumed the last time. What began to drift until then is not counted any more. */
+                resumed?: {
+                    /** @description By is the user who decided. */
+                    by: string;
+                    /**
+                     * Format: date-time
+                     * @description Time is the end of the pause.
+                     */
+                    time: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description Since is when the pause began. Unset while corrections are not paused.
+                 */
+                since?: string;
+                /** @description Stacks are the names of the first of the Stacks that began to drift. At most 10. */
+                stacks?: string[];
+            };
+        };
+        /**
          * @description Notification sends messages about Stacks to a chat or to a webhook: which plans wait for an approval, what failed,
          *     which resources drifted.
          */
@@ -52,16 +165,19 @@ export interface components {
                  */
                 driftInterval: string;
                 /**
-                 * @description Events are what messages are sent about. Default: ApprovalNeeded, Failed, Recovered, DriftFound and DriftGone.
+                 * @description Events are what messages are sent about. Default: ApprovalNeeded, Failed, Recovered, DriftFound, DriftGone,
+                 *     MassDrift and Contended.
                  * @default [
                  *       "ApprovalNeeded",
                  *       "Failed",
                  *       "Recovered",
                  *       "DriftFound",
-                 *       "DriftGone"
+                 *       "DriftGone",
+                 *       "MassDrift",
+                 *       "Contended"
                  *     ]
                  */
-                events: ("ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "Applied" | "Destroyed")[];
+                events: ("ApprovalNeeded" | "Failed" | "Recovered" | "DriftFound" | "DriftGone" | "MassDrift" | "Contended" | "Applied" | "Destroyed")[];
                 /**
                  * @description GroupWait is the time from the first event until a message about it is sent. Events of the same kind until then
                  *     are in the same message. At most 1h. Default: 30s.
@@ -239,9 +355,15 @@ export interface components {
                     reason?: string;
                     /** @description Run is the name of the Run. Example: net-7. */
                     run?: string;
-                    /** @description Stack is the name of the Stack, as namespace/name if it is in another namespace. Example: net. */
+                    /**
+                     * @description Stack is the name of the Stack, as namespace/name if it is in another namespace. Without a name the event is one
+                     *     of the namespace. Example: net.
+                     */
                     stack: string;
-                    /** @description UID is the UID of the Stack. It distinguishes the Stack from another one with the same name. */
+                    /**
+                     * @description UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one with
+                     *     the same name.
+                     */
                     uid?: string;
                 }[];
                 /**
@@ -3846,6 +3968,24 @@ export interface components {
                      * @description Since is the time when the drift was first detected. Unset if there is no drift, or if all of it is ignored.
                      */
                     since?: string;
+                    /**
+                     * @description Starts are the last times at which drift was found where there was none before, newest first. At most 3, and none
+                     *     that is more than 24 hours older than the newest.
+                     */
+                    starts?: {
+                        /**
+                         * @description CorrectedBy is the name of the Run that corrected it with an apply. Unset while the drift lasts, and if it went
+                         *     without an apply. Example: net-10.
+                         */
+                        correctedBy?: string;
+                        /** @description Run is the name of the Run that detected it. Example: net-9. */
+                        run?: string;
+                        /**
+                         * Format: date-time
+                         * @description Time is when the drift was first detected.
+                         */
+                        time: string;
+                    }[];
                 };
                 /**
                  * @description DriftChecks reports the interval of drift checks, where it is configured and when the next check is due.

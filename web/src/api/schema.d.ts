@@ -104,6 +104,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/driftpauses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The driftpauses of all namespaces in which the caller can list them. Needs list on driftpauses. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfDriftPause"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -143,6 +209,266 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/driftpauses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The driftpauses of a namespace. Needs list on driftpauses. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfDriftPause"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/driftpauses/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the driftpauses, with the whole object. Needs get on driftpauses. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfDriftPause"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/driftpauses/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a DriftPause that the roles of the caller allow, in any phase. Needs get on driftpauses. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/driftpauses/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a DriftPause, the newest first. Needs get on driftpauses. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/driftpauses/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume the corrections of drift in a namespace; 409 if they are not paused. The server writes it as the caller, who needs patch and resume on driftpauses. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfDriftPause"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -4615,6 +4941,14 @@ export interface components {
             stateOnly?: boolean;
         };
         /** @description A Detail is an object with its row. */
+        DetailOfDriftPause: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["DriftPause"];
+        };
+        /** @description A Detail is an object with its row. */
         DetailOfNotification: {
             /** @description The object as in Kubernetes, without managed fields. */
             object?: {
@@ -4693,6 +5027,41 @@ export interface components {
                 [key: string]: unknown;
             };
             row: components["schemas"]["VariableSet"];
+        };
+        /** @description A DriftPause is a row of the list of DriftPauses. */
+        DriftPause: {
+            /**
+             * Format: int64
+             * @description The number of Stacks that were checked for drift since that hour began.
+             */
+            checked: number;
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /**
+             * Format: int64
+             * @description The number of Stacks that began to drift within an hour, when the last pause began.
+             */
+            drifted: number;
+            /** @description The message of the condition Ready. */
+            message?: string;
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /** @description The status of the condition Ready: False while corrections of drift are paused, True, or Unknown. */
+            ready: string;
+            /** @description The reason of the condition Ready. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description The time at which the pause began. Absent while corrections are not paused.
+             */
+            since?: string;
+            /** @description The UID of the object. */
+            uid: string;
         };
         /** @description Event is an event of an object. */
         Event: {
@@ -4905,6 +5274,22 @@ export interface components {
             attributes?: components["schemas"]["Attribute"][];
             /** @description The name of the output. */
             name: string;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfDriftPause: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["DriftPause"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfNotification: {

@@ -95,6 +95,16 @@ const kindRoutes = [
     path: '/notifications/$namespace/$name',
     component: lazyRouteComponent(() => import('../pages/Notification')),
   }),
+  createRoute({
+    ...list,
+    path: '/driftpauses',
+    component: lazyRouteComponent(() => import('../pages/DriftPauses')),
+  }),
+  createRoute({
+    ...object,
+    path: '/driftpauses/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/DriftPause')),
+  }),
 ] as const
 const commitRoute = createRoute({
   getParentRoute: () => appRoute,

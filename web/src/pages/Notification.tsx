@@ -87,12 +87,23 @@ export default function Notification() {
           <ul className="divide-line divide-y">
             {reported.slice(0, mostReported).map((r) => {
               const [first = '', second] = r.stack.split('/')
+              const ofNamespace = r.stack === '' || r.stack.endsWith('/')
               const of = second ? { namespace: first, name: second } : { namespace, name: first }
               return (
                 <li key={`${r.stack} ${r.event} ${r.key}`} className="flex flex-wrap items-center gap-3 px-3 py-1.5">
-                  <Link to="/stacks/$namespace/$name" params={of} className="link font-medium">
-                    {of.namespace}/{of.name}
-                  </Link>
+                  {ofNamespace ? (
+                    <Link
+                      to="/driftpauses/$namespace/$name"
+                      params={{ namespace: first || namespace, name: 'mass-drift' }}
+                      className="link font-medium"
+                    >
+                      {first || namespace}
+                    </Link>
+                  ) : (
+                    <Link to="/stacks/$namespace/$name" params={of} className="link font-medium">
+                      {of.namespace}/{of.name}
+                    </Link>
+                  )}
                   <span>{inWords(r.event)}</span>
                   {r.pending && <span className="text-warn text-sm">is being sent</span>}
                 </li>

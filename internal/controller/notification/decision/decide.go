@@ -57,6 +57,8 @@ type group string
 
 const (
 	groupApproval  group = "approval"
+	groupMassDrift group = "massDrift"
+	groupContended group = "contended"
 	groupFailed    group = "failed"
 	groupRecovered group = "recovered"
 	groupDrift     group = "drift"
@@ -64,7 +66,9 @@ const (
 )
 
 // groups are those that wait, in the order in which they are sent.
-var groups = []group{groupApproval, groupFailed, groupRecovered, groupDrift, groupFinished}
+var groups = []group{
+	groupApproval, groupFailed, groupMassDrift, groupContended, groupRecovered, groupDrift, groupFinished,
+}
 
 func groupOf(kind v1alpha1.NotificationEvent) group {
 	switch kind {
@@ -76,6 +80,10 @@ func groupOf(kind v1alpha1.NotificationEvent) group {
 		return groupRecovered
 	case v1alpha1.NotifyDriftFound, v1alpha1.NotifyDriftGone:
 		return groupDrift
+	case v1alpha1.NotifyMassDrift:
+		return groupMassDrift
+	case v1alpha1.NotifyContended:
+		return groupContended
 	}
 	return groupFinished
 }

@@ -167,13 +167,16 @@ func TestEventsOfAStackAreSentOnce(t *testing.T) {
 
 func TestNothingIsWrittenWhileNothingHappens(t *testing.T) {
 	w := newWorld(nil)
-	for i := range 100 {
-		w.applies(fmt.Sprintf("s%d", i), "r")
+	for i := range 10_000 {
+		w.ready(fmt.Sprintf("s%d", i))
+		if i < 100 {
+			w.applies(fmt.Sprintf("s%d", i), "r")
+		}
 	}
 	w.fails("net", "a")
 	w.after(minute)
 	writes := w.writes
-	for range 100 {
+	for range 10 {
 		w.after(minute)
 	}
 	if w.writes != writes {

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/base/shorten"
 )
 
-// Stack is what messages need to know of a Stack.
+// Stack is what messages need to know of a Stack, or of a namespace, which has no name.
 type Stack struct {
 	Namespace, Name string
 	UID             types.UID
@@ -35,8 +35,26 @@ type Event struct {
 	At time.Time
 }
 
-// longestMessage is how many bytes of the message of a Stack are in a message.
-const longestMessage = 300
+const (
+	// longestMessage is how many bytes of the message of a Stack are in a message.
+	longestMessage = 300
+	// longestContention is enough for both writers, and longestMassDrift for what a user has to do.
+	longestContention = 600
+	longestMassDrift  = 1000
+)
+
+// OfNamespace returns what messages need to know of a namespace: whether its corrections of drift are paused.
+func OfNamespace(p *v1alpha1.DriftPause) Stack {
+	known := Stack{Namespace: p.Namespace, UID: p.UID}
+	ready := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	if p.Status.Since != nil && ready != nil {
+		known.Events = []Event{{
+			Kind: v1alpha1.NotifyMassDrift, Key: strconv.FormatInt(p.Status.Since.Unix(), 10), Reason: ready.Reason,
+			Message: shorten.Line(ready.Message, longestMassDrift),
+		}}
+	}
+	return known
+}
 
 // Of returns what messages need to know of a Stack.
 func Of(s *v1alpha1.Stack) Stack {
@@ -65,6 +83,12 @@ func Of(s *v1alpha1.Stack) Stack {
 		known.Events = append(known.Events, Event{
 			Kind: v1alpha1.NotifyDriftFound, Key: strconv.FormatInt(d.Since.Unix(), 10), Reason: drifted.Reason, Run: d.Run,
 			Message: shorten.Line(drifted.Message, longestMessage),
+		})
+	}
+	if c := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionContended); c != nil && c.Status == metav1.ConditionTrue {
+		known.Events = append(known.Events, Event{
+			Kind: v1alpha1.NotifyContended, Key: strconv.FormatInt(c.LastTransitionTime.Unix(), 10), Reason: c.Reason,
+			Message: shorten.Line(c.Message, longestContention),
 		})
 	}
 	known.Events = append(known.Events, finished(s.Status.History)...)

@@ -1,15 +1,22 @@
 package message
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"cairn.dev/cairn/internal/base/shorten"
+)
 
 // object is a JSON object.
 type object = map[string]any
+
+// longestHeader is how long the text of a header may be in Slack, which rejects a message with a longer one.
+const longestHeader = 150
 
 // Slack returns the body for an incoming webhook of Slack. Texts of others are plain_text, in which nothing is a
 // link, a mention or a format.
 func Slack(m Message) ([]byte, error) {
 	plain := func(text string) object { return object{"type": "plain_text", "text": text, "emoji": false} }
-	blocks := []object{{"type": "header", "text": plain(m.Title())}}
+	blocks := []object{{"type": "header", "text": plain(shorten.Line(m.Title(), longestHeader))}}
 	if len(m.Stacks) == 0 {
 		blocks = append(blocks, object{"type": "section", "text": plain(TestText)})
 	}
@@ -18,11 +25,10 @@ func Slack(m Message) ([]byte, error) {
 		if url := m.URL(s); url != "" {
 			name = "*<" + url + "|" + s.Key() + ">*"
 		}
-		section := object{"type": "section", "text": object{"type": "mrkdwn", "text": name}}
-		if text := s.Text(); text != "" {
-			section["fields"] = []object{plain(text)}
+		blocks = append(blocks, object{"type": "section", "text": object{"type": "mrkdwn", "text": name}})
+		if text := s.Text(); text != "" { // not a field, which has half of the width
+			blocks = append(blocks, object{"type": "section", "text": plain(text)})
 		}
-		blocks = append(blocks, section)
 	}
 	if more := m.More(); more != "" {
 		blocks = append(blocks, object{"type": "section", "text": plain(more)})

@@ -24,7 +24,7 @@ type Message struct {
 	Count  int
 }
 
-// Stack is an event of a Stack. The texts are of users, engines and other servers.
+// Stack is an event of a Stack, or of a namespace, which has no name. The texts are of users, engines and other servers.
 type Stack struct {
 	Namespace, Name string
 	Event           v1alpha1.NotificationEvent
@@ -75,14 +75,27 @@ func (m Message) Title() string {
 	if m.Count == 1 && len(m.Stacks) == 1 {
 		return m.Stacks[0].Title()
 	}
+	if m.Event == v1alpha1.NotifyMassDrift {
+		return title(m.Event, fmt.Sprintf("%d namespaces", m.Count), m.Count)
+	}
 	return title(m.Event, stacks(m.Count), m.Count)
 }
 
 // Title is the event in one sentence.
-func (s Stack) Title() string { return title(s.Event, "Stack "+s.Key(), 1) }
+func (s Stack) Title() string {
+	if s.Name == "" {
+		return title(s.Event, "namespace "+s.Namespace, 1)
+	}
+	return title(s.Event, "Stack "+s.Key(), 1)
+}
 
-// Key is the namespace and the name of the Stack.
-func (s Stack) Key() string { return s.Namespace + "/" + s.Name }
+// Key is the namespace and the name of the Stack, or the namespace.
+func (s Stack) Key() string {
+	if s.Name == "" {
+		return s.Namespace
+	}
+	return s.Namespace + "/" + s.Name
+}
 
 func title(event v1alpha1.NotificationEvent, subject string, n int) string {
 	verb := func(one, many string) string {
@@ -102,6 +115,10 @@ func title(event v1alpha1.NotificationEvent, subject string, n int) string {
 		return subject + verb(" has", " have") + " drifted"
 	case v1alpha1.NotifyDriftGone:
 		return subject + verb(" has", " have") + " no drift any longer"
+	case v1alpha1.NotifyMassDrift:
+		return "MassDrift: no drift is corrected in " + subject
+	case v1alpha1.NotifyContended:
+		return subject + verb(" has", " have") + " two writers"
 	case v1alpha1.NotifyApplied:
 		return subject + verb(" was", " were") + " applied"
 	case v1alpha1.NotifyDestroyed:
@@ -122,6 +139,8 @@ func (m Message) URL(s Stack) string {
 	switch {
 	case m.Web == "":
 		return ""
+	case s.Name == "":
+		return m.Web + "/driftpauses/" + s.Namespace + "/" + v1alpha1.DriftPauseName
 	case s.Run != "":
 		return m.Web + "/runs/" + s.Namespace + "/" + s.Run
 	}

@@ -50,6 +50,12 @@ var messages = map[string]Message{
 		v1alpha1.ReportedEvent{Stack: "a", Event: v1alpha1.NotifyDriftFound, Run: "a-3", Message: "1 to change"},
 		v1alpha1.ReportedEvent{Stack: "b", Event: v1alpha1.NotifyDriftGone},
 	), "https://cairn.example.com", 20),
+	"massdrift": Of(pending(v1alpha1.NotifyMassDrift,
+		v1alpha1.ReportedEvent{Event: v1alpha1.NotifyMassDrift, Reason: "MassDrift", Message: "12 of 40 Stacks; then cairn drift resume -n shop"},
+	), "https://cairn.example.com", 20),
+	"contended": Of(pending(v1alpha1.NotifyContended,
+		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyContended, Reason: "TwoWriters", Message: "Run net-3 writes, and another writer"},
+	), "https://cairn.example.com", 20),
 	"test": Of(pending(v1alpha1.NotifyTest), "https://cairn.example.com", 20),
 }
 
@@ -125,12 +131,31 @@ func TestTitles(t *testing.T) {
 		v1alpha1.NotifyDriftFound:     {"Stack shop/net has drifted", "3 Stacks have drifted"},
 		v1alpha1.NotifyDriftGone:      {"Stack shop/net has no drift any longer", "3 Stacks have no drift any longer"},
 		v1alpha1.NotifyApplied:        {"Stack shop/net was applied", "3 Stacks were applied"},
+		v1alpha1.NotifyContended:      {"Stack shop/net has two writers", "3 Stacks have two writers"},
+		v1alpha1.NotifyMassDrift:      {"MassDrift: no drift is corrected in Stack shop/net", "MassDrift: no drift is corrected in 3 namespaces"},
 		v1alpha1.NotifyDestroyed:      {"Stack shop/net was destroyed", "3 Stacks were destroyed"},
 	} {
 		e := v1alpha1.ReportedEvent{Stack: "net", Event: event}
 		got := [2]string{Of(pending(event, e), "", 20).Title(), Of(pending(event, e, e, e), "", 2).Title()}
 		if got != want {
 			t.Errorf("%s: %q, expected %q", event, got, want)
+		}
+	}
+}
+
+// TestSlackAcceptsTheLongestMessage checks the limits of Slack's blocks: 50 of them, and 150 characters in a header.
+func TestSlackAcceptsTheLongestMessage(t *testing.T) {
+	e := v1alpha1.ReportedEvent{Stack: strings.Repeat("n", 253), Event: v1alpha1.NotifyFailed, Message: "text"}
+	for count, events := range map[int][]v1alpha1.ReportedEvent{1: {e}, 30: slices.Repeat([]v1alpha1.ReportedEvent{e}, 30)} {
+		body, err := Slack(Of(pending(v1alpha1.NotifyFailed, events...), "", 20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent struct {
+			Blocks []struct{ Text struct{ Text string } }
+		}
+		if err := json.Unmarshal(body, &sent); err != nil || len(sent.Blocks) > 50 || len(sent.Blocks[0].Text.Text) > 150 {
+			t.Errorf("%d Stacks: %v, %d blocks, header %q", count, err, len(sent.Blocks), sent.Blocks[0].Text.Text)
 		}
 	}
 }

@@ -47,6 +47,8 @@ const (
 	NeedsLeftover Need = "Leftover"
 	// NeedsCommits is Snapshot.Commits, before a Run starts that spec.preventSelfApproval is for.
 	NeedsCommits Need = "Commits"
+	// NeedsDriftPause is Snapshot.DriftPause, before a Run starts that corrects drift.
+	NeedsDriftPause Need = "DriftPause"
 )
 
 // A rule decides, or leaves it to the next one.
@@ -84,6 +86,7 @@ var (
 		outputsFailed,
 		lastRunCanceled,
 		changesAreOnlyShown,
+		correctionIsPaused,
 		driftCorrectionIsDue,
 		isDrifted,
 		outputsCannotBeWritten,
@@ -205,6 +208,8 @@ func needs(w Snapshot, d Decision) Need {
 	switch {
 	case d.Needs != "":
 		return d.Needs
+	case isCorrection(d.Start) && !slices.Contains(w.Met, NeedsDriftPause):
+		return NeedsDriftPause
 	case (d.Start != nil || d.Finish) && !slices.Contains(w.Met, NeedsLeftover):
 		return NeedsLeftover
 	case d.Start != nil && d.Start.Operation == v1alpha1.OperationApply && w.Commit.ID != "" && preventsSelfApproval(w):

@@ -84,6 +84,8 @@ type Snapshot struct {
 	Unpruned []string
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
+	// DriftPause is why no drift is corrected in the namespace; gathered only before a Run starts that corrects drift.
+	DriftPause Pause
 	// Met are the needs of decisions that were met for this snapshot.
 	Met []Need
 }

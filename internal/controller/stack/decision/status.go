@@ -45,7 +45,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	s.Hold, s.EndedHold = w.Hold, endedHold(w)
 	s.Image, s.AppliedImage, s.Source = builtImage(w), appliedImage(w), appliedOrigin(w)
 	s.Unapplied = unapplied(w)
-	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
+	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), withStarts(w, driftStatus(w))
 	if d.Start != nil {
 		s.CurrentRun, s.LastRun = d.Name, d.Name
 		s.ReservedRun = &v1alpha1.ReservedRun{
@@ -65,6 +65,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 		}
 	}
 	setWhile(v1alpha1.ConditionDrifted, driftCondition(w, s.Drift))
+	setWhile(v1alpha1.ConditionContended, contendedCondition(w, s.Drift))
 	setWhile(v1alpha1.ConditionUntrackedResources, untrackedCondition(w))
 	setWhile(v1alpha1.ConditionEnvironmentIgnored, environmentCondition(w))
 	if w.CodeRead { // otherwise what is known stays

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/controller/stack/decision"
 	"cairn.dev/cairn/internal/controller/stack/source"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/lifecycle/massdrift"
 	"cairn.dev/cairn/internal/lifecycle/variableset"
 	"cairn.dev/cairn/internal/lifecycle/window"
 	statedecision "cairn.dev/cairn/internal/state/decision"
@@ -48,6 +49,8 @@ type Gatherer struct {
 	AllowBuild bool
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
+	// MassDrift is from which number of Stacks that begin to drift on no drift is corrected.
+	MassDrift massdrift.Limits
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
 }
