@@ -64,15 +64,27 @@ func withStarts(w Snapshot, next *v1alpha1.DriftStatus) *v1alpha1.DriftStatus {
 	}
 	wasDrifted := known != nil && known.Since != nil
 	switch last := w.LatestRun(); {
-	case next.Since != nil && !wasDrifted:
+	case next.Since != nil && !wasDrifted && !beganAt(next.Starts, *next.Since):
 		next.Starts = slices.Insert(next.Starts, 0, v1alpha1.DriftStart{Time: *next.Since, Run: next.Run})
 		oldest := next.Since.Add(-contendedWithin)
 		next.Starts = slices.DeleteFunc(next.Starts, func(s v1alpha1.DriftStart) bool { return s.Time.Time.Before(oldest) })
 		next.Starts = next.Starts[:min(len(next.Starts), mostStarts)]
-	case next.Since == nil && wasDrifted && len(next.Starts) > 0 && last != nil && last.Spec.Operation == v1alpha1.OperationApply:
+	case next.Since == nil && wasDrifted && len(next.Starts) > 0 && isCorrected(last):
 		next.Starts[0].CorrectedBy = last.Name
 	}
 	return next
+}
+
+// beganAt reports that the last drift began at a time: it counts again, since an entry of spec.drift.ignore ended.
+func beganAt(starts []v1alpha1.DriftStart, at metav1.Time) bool {
+	return len(starts) > 0 && starts[0].CorrectedBy == "" && starts[0].Time.Equal(&at)
+}
+
+// isCorrected reports that the latest Run ended the drift. Otherwise spec.drift.ignore did, or a value that is not
+// stable.
+func isCorrected(latest *v1alpha1.Run) bool {
+	return latest != nil && latest.Spec.Operation == v1alpha1.OperationApply &&
+		latest.Status.Phase == v1alpha1.PhaseSucceeded
 }
 
 // contendedCondition is Contended; nil when it is to go: what Cairn applied did not change three times within a day.

@@ -139,3 +139,18 @@ func TestStartsAreWrittenOnce(t *testing.T) {
 		t.Error("a Stack that drifted once is contended")
 	}
 }
+
+// TestIgnoredDriftIsNotCorrected checks that drift which spec.drift.ignore ignores for a time begins once, and that the
+// failed correction before is no writer.
+func TestIgnoredDriftIsNotCorrected(t *testing.T) {
+	w := newSnapshot(checks("Apply"))
+	since := metav1.NewTime(w.Now)
+	drifted := &v1alpha1.DriftStatus{Change: 1, CheckedAt: since, Since: &since, Run: "net-2"}
+	w.Stack.Status.Drift = withStarts(w, drifted)
+	withRun("net-3", "Failed", "sha256:now", correctsDrift)(&w)
+	w.Stack.Status.Drift = withStarts(w, &v1alpha1.DriftStatus{CheckedAt: since, Ignored: 1})
+	w.Stack.Status.Drift = withStarts(w, drifted)
+	if starts := w.Stack.Status.Drift.Starts; len(starts) != 1 || starts[0].CorrectedBy != "" {
+		t.Errorf("the starts are %+v", starts)
+	}
+}
