@@ -181,8 +181,9 @@ func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 			t.Errorf("%s links to %s, which docs/troubleshooting/alerts.md has to contain", r.Alert, r.Annotations["runbook_url"])
 		}
 		for _, reason := range v1alpha1.Reasons() {
-			waits := reason.WaitsFor == v1alpha1.WaitsForApproval || reason.WaitsFor == v1alpha1.WaitsForDecision ||
-				reason.WaitsFor == v1alpha1.WaitsForRequest || reason.WaitsFor == v1alpha1.WaitsForResume
+			waits := reason.In&v1alpha1.InStack != 0 &&
+				(reason.WaitsFor == v1alpha1.WaitsForApproval || reason.WaitsFor == v1alpha1.WaitsForDecision ||
+					reason.WaitsFor == v1alpha1.WaitsForRequest || reason.WaitsFor == v1alpha1.WaitsForResume)
 			if r.Alert == "CairnStackNotReady" && waits && !slices.Contains(reasonsIn(r.Expr), reason.Name) {
 				t.Errorf("%s is about Stacks that wait for a decision of a user, with the reason %s", r.Alert, reason.Name)
 			}

@@ -12,6 +12,7 @@ var roles = []struct {
 	{"cairn-plan", []string{"stacks"}, []string{"plan"}},
 	{"cairn-apply", []string{"stacks"}, []string{"apply"}},
 	{"cairn-partial", []string{"stacks"}, []string{"partial"}},
+	{"cairn-apply", []string{"driftpauses"}, []string{"resume"}},
 	{"cairn-destroy", []string{"stacks"}, []string{"destroy"}},
 	{"cairn-shell", []string{"stacks"}, []string{"shell"}},
 	{"cairn-approve", []string{"runs"}, []string{"approve", "reject"}},
@@ -21,8 +22,8 @@ var roles = []struct {
 	{"cairn-edit", []string{"runs"}, []string{"delete"}},
 	{"cairn-stackpolicies", []string{"stackpolicies"}, []string{"create", "update", "patch", "delete"}},
 	{"cairn-state", []string{"states"}, []string{"pull", "push", "rollback", "unlock", "recover"}},
-	{"cairn-view", []string{"stacks", "stacksets", "stackgrants", "variablesets", "stackpolicies", "notifications", "runs",
-		"states", "repositories", "pullrequests"}, []string{"get", "list", "watch"}},
+	{"cairn-view", []string{"stacks", "stacksets", "stackgrants", "variablesets", "stackpolicies", "notifications",
+		"driftpauses", "runs", "states", "repositories", "pullrequests"}, []string{"get", "list", "watch"}},
 }
 
 // Role returns the ClusterRole of the chart that allows a verb on a resource, such as runs or runs/logs; empty if none

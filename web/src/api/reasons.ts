@@ -24,6 +24,7 @@ export const waits: Partial<Record<string, WaitsFor>> = {
   DeletionProtected: 'Decision',
   Drifted: 'Decision',
   InputsNotFound: 'Inputs',
+  MassDrift: 'Resume',
   NodeUnreachable: 'Pod',
   PodCreateFailed: 'Pod',
   PodPending: 'Pod',

@@ -15,8 +15,8 @@ import (
 // stacksPerPage is how many Stacks a request past the cache returns.
 const stacksPerPage = 500
 
-// GatherDriftPause adds whether drift is corrected in the namespace. The cache can only say that it is not: it may not
-// have the pause yet, or the drift of others. So a correction needs the answer of the API server, in which the Stack
+// GatherDriftPause adds whether drift is corrected in the namespace. The cache can only prevent a correction: it may
+// not have the pause yet, or the drift of others. So a correction needs the answer of the API server, in which the Stack
 // itself is as in the snapshot, since its drift may not be written yet.
 func (g *Gatherer) GatherDriftPause(ctx context.Context, w *decision.Snapshot) error {
 	for _, from := range []stackSource{{g.Client, 0}, {g.Live, stacksPerPage}} {
