@@ -165,6 +165,8 @@ export async function createFleet(cairn) {
       apiVersion: 'cairn.dev/v1alpha1', kind: 'Notification', metadata: { name: 'on-call', namespace },
       spec: { destination: { type: 'Slack', secret: { name: 'on-call' } }, groupWait: '0s' },
     })
+    await apply({ apiVersion: 'cairn.dev/v1alpha1', kind: 'DriftPause', metadata: { name: 'mass-drift', namespace } })
+    await until('driftpause/mass-drift', 'jsonpath={.status.conditions[0].reason}=MassDrift')
     await apply(environments)
     await until('stackset/environments', 'condition=Ready')
     const revision = await kubectl('get', 'stack/network', `--namespace=${namespace}`, '--output=jsonpath={.status.revision}')

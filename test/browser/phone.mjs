@@ -56,6 +56,7 @@ describe('a phone', () => {
     ['/repositories', 'Repositories'],
     ['/pullrequests', 'Pull requests'],
     ['/notifications', 'Notifications'],
+    ['/driftpauses', 'Drift pauses'],
     ['/graph', /\d+ listed/],
   ]) {
     test(`${path} fits the width of a phone`, async () => {

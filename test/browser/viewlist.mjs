@@ -33,6 +33,8 @@ export const views = [
   { path: '/pullrequests/prod/platform-12', shows: 'envs/prod/dns', screen: 'pull-request', dark: true, phone: true },
   { path: '/notifications', shows: 'on-call' },
   { path: '/notifications/prod/on-call', shows: 'is being sent' },
+  { path: '/driftpauses', shows: 'Mass drift' },
+  { path: '/driftpauses/prod/mass-drift', shows: 'a user created this DriftPause' },
   { path: '/no/such/page', shows: 'Page not found' },
   { path: '/graph', shows: 'depends on network', screen: 'graph' },
 ]

@@ -18,8 +18,8 @@ type Kind = {
   /** The name of the page, and in a sentence. */
   label: string
   many?: string
-  /** The second key of the shortcut to the page, after g. */
-  key: string
+  /** The second key of the shortcut to the page, after g. A kind without it is not in the navigation: pages link to it. */
+  key?: string
   icon: LucideIcon
   /** Whether the command palette finds objects by their names. */
   found?: boolean
@@ -106,7 +106,6 @@ export const kinds = {
     kind: 'DriftPause',
     label: 'Drift pauses',
     many: 'drift pauses',
-    key: 'x',
     icon: CircleStop,
     filters: { namespace, ready: { label: 'Ready' } },
     sort: 'name',

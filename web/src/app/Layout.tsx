@@ -17,14 +17,17 @@ import { Liveness } from './Liveness'
 
 const Palette = lazy(() => import('./Palette'))
 
-const placeOf = (plural: Plural) => ({ to: `/${plural}` as const, ...kindOf(plural) })
+const placeOf = (plural: Plural) => {
+  const { key, ...kind } = kindOf(plural)
+  return key === undefined ? [] : [{ to: `/${plural}` as const, ...kind, key }]
+}
 const afterStates = plurals.indexOf('states') + 1
 
 const places = [
   { to: '/', label: 'Overview', key: 'o', icon: Home } as const,
-  ...plurals.slice(0, afterStates).map(placeOf),
+  ...plurals.slice(0, afterStates).flatMap(placeOf),
   { to: '/resources', label: 'Resources', key: 'e', icon: Layers } as const,
-  ...plurals.slice(afterStates).map(placeOf),
+  ...plurals.slice(afterStates).flatMap(placeOf),
   { to: '/graph', label: 'Graph', key: 'd', icon: Network } as const,
 ]
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Run, Stack } from '../api/client'
+import type { DriftPause, Run, Stack } from '../api/client'
 import { listQuery } from '../api/queries'
 import type { ListSearch, StacksSearch } from '../app/search'
 import { Named } from '../list/Named'
@@ -23,7 +23,8 @@ export function NeedsYou() {
   const failed = useQuery(listQuery('stacks', { failing: true, sort: '-changed', limit: few }))
   const canceled = useQuery(listQuery('stacks', { reason: ['RunCanceled'], sort: '-changed', limit: few }))
   const drifted = useQuery(listQuery('stacks', { drifted: true, sort: '-changed', limit: few }))
-  const all = [waiting, failed, canceled, drifted]
+  const paused = useQuery(listQuery('driftpauses', { ready: 'False', sort: '-since', limit: few }))
+  const all = [waiting, failed, canceled, drifted, paused]
   const error = all.find((q) => q.error)
   const quiet = all.every((q) => q.data?.total === 0)
   return (
@@ -66,6 +67,16 @@ export function NeedsYou() {
               <Standing key={s.uid} stack={s} />
             ))}
           </Group>
+          <Group
+            title="Corrections of drift paused"
+            total={paused.data?.total}
+            to="/driftpauses"
+            search={{ ready: ['False'] }}
+          >
+            {paused.data?.items?.map((p) => (
+              <Paused key={p.uid} pause={p} />
+            ))}
+          </Group>
         </div>
       )}
     </Section>
@@ -81,7 +92,7 @@ function Group({
 }: {
   title: string
   total?: number
-  to: '/runs' | '/stacks'
+  to: '/runs' | '/stacks' | '/driftpauses'
   search: ListSearch | StacksSearch
   children: ReactNode
 }) {
@@ -148,6 +159,29 @@ function Standing({ stack }: { stack: Stack }) {
       </span>
       <span className="text-muted ml-auto text-sm">
         <Ago at={stack.changed} />
+      </span>
+    </li>
+  )
+}
+
+function Paused({ pause }: { pause: DriftPause }) {
+  return (
+    <li className={row}>
+      <Link
+        to="/driftpauses/$namespace/$name"
+        params={{ namespace: pause.namespace, name: pause.name }}
+        className="font-medium break-words after:absolute after:inset-0 md:shrink-0"
+      >
+        {pause.namespace}
+      </Link>
+      <span
+        className="text-muted line-clamp-2 min-w-0 text-sm md:line-clamp-1"
+        title={pause.message && safe(pause.message)}
+      >
+        {pause.message && safe(pause.message)}
+      </span>
+      <span className="text-muted ml-auto text-sm">
+        <Ago at={pause.since} />
       </span>
     </li>
   )

@@ -86,9 +86,7 @@ export default function DriftPause() {
                 </Link>
               </li>
             ))}
-            {drifted > stacks.length && (
-              <li className="text-muted px-3 py-1.5">and {drifted - stacks.length} more</li>
-            )}
+            {drifted > stacks.length && <li className="text-muted px-3 py-1.5">and {drifted - stacks.length} more</li>}
           </ul>
         ) : (
           <Empty title="None" />

@@ -148,6 +148,22 @@ function PullRequests({ namespace, name }: { namespace: string; name: string }) 
   )
 }
 
+/** The link to the DriftPause of a namespace while it pauses the corrections of drift. */
+function PausedCorrections({ namespace }: { namespace: string }) {
+  const { data } = useQuery(listQuery('driftpauses', { namespace, ready: 'False', limit: 1 }))
+  const name = data?.items?.[0]?.name
+  if (!name) return null
+  return (
+    <p>
+      Corrections of drift in this namespace are{' '}
+      <Link to="/driftpauses/$namespace/$name" params={{ namespace, name }} className="link">
+        paused
+      </Link>
+      .
+    </p>
+  )
+}
+
 /** The differences that spec.drift.ignore ignores, with the reasons. */
 function IgnoredDrift({ differences }: { differences: { address: string; ignored?: string }[] }) {
   const ignored = differences.filter((d) => d.ignored)
@@ -198,6 +214,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
           Detected <Ago at={drift.since ?? drift.checkedAt} />: {counts(drift)} to restore the declared configuration.
         </p>
       )}
+      {row.drifted && object.spec.drift?.onDrift === 'Apply' && <PausedCorrections namespace={row.namespace} />}
       <IgnoredDrift differences={drift?.differences ?? []} />
       {waits ? (
         <div className="border-warn/40 bg-warnbg flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border p-2.5">
