@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,14 +27,32 @@ type StackHold struct {
 	By string `json:"by"`
 	// Since is when Cairn read the command.
 	Since metav1.Time `json:"since"`
+	// Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the hold
+	// ends when the base is fetched.
+	// +optional
+	Deadline *metav1.Time `json:"deadline,omitempty"`
 }
 
 // Text names the pull request: "pull request 12".
 func (h *StackHold) Text() string { return fmt.Sprintf("pull request %d", h.Number) }
 
+// Until describes when the hold ends: "until it is merged or closed, or until 2026-12-03 10:00 UTC".
+func (h *StackHold) Until() string {
+	text := "until it is merged or closed"
+	if h.Deadline != nil {
+		text += ", or until " + h.Deadline.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return text
+}
+
+// IsOver reports whether the deadline of the hold has passed.
+func (h *StackHold) IsOver(now time.Time) bool {
+	return h.Deadline != nil && !now.Before(h.Deadline.Time)
+}
+
 // HoldEnd is why a hold ended.
 //
-// +kubebuilder:validation:Enum=Merged;Closed;Unlocked;Deleted
+// +kubebuilder:validation:Enum=Merged;Closed;Unlocked;Expired;Deleted
 type HoldEnd string
 
 // Why a hold ended.
@@ -44,6 +63,8 @@ const (
 	HoldClosed HoldEnd = "Closed"
 	// HoldUnlocked: a user unlocked the Stack.
 	HoldUnlocked HoldEnd = "Unlocked"
+	// HoldExpired: the pull request was not merged before the deadline of the hold.
+	HoldExpired HoldEnd = "Expired"
 	// HoldDeleted: the PullRequest was deleted, or is one of another Repository than that of the Stack now.
 	HoldDeleted HoldEnd = "Deleted"
 )
@@ -63,6 +84,7 @@ type EndedHold struct {
 func (e *EndedHold) Text() string {
 	why := map[HoldEnd]string{
 		HoldClosed: "closed without a merge", HoldUnlocked: "unlocked", HoldDeleted: "deleted",
+		HoldExpired: "not merged before its deadline",
 	}[e.Reason]
 	return fmt.Sprintf("pull request %d, which was %s", e.Number, why)
 }
@@ -79,6 +101,10 @@ type PullRequestHold struct {
 	By string `json:"by"`
 	// At is when Cairn read the command.
 	At metav1.Time `json:"at"`
+	// Deadline is when it does not hold the Stack any more: spec.pullRequests.holdTimeout of the Repository after the
+	// command. Unset once the pull request is merged.
+	// +optional
+	Deadline *metav1.Time `json:"deadline,omitempty"`
 	// Released is why the pull request does not hold the Stack any more. Unset while it does.
 	// +optional
 	Released HoldEnd `json:"released,omitempty"`

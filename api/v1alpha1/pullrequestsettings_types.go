@@ -63,6 +63,16 @@ type PullRequests struct {
 	// +kubebuilder:default=AfterMerge
 	// +optional
 	Apply ApplyWhen `json:"apply,omitempty"`
+	// HoldTimeout is how long a pull request that is applied before its merge holds a Stack, from the command on. After
+	// it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the end
+	// of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
+	// +kubebuilder:default="72h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('720h')",message="at least 1m and at most 720h"
+	// +optional
+	HoldTimeout *metav1.Duration `json:"holdTimeout,omitempty"`
 	// CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
 	// plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.
 	// +optional

@@ -124,7 +124,7 @@ type StackOnMerge struct {
 
 // StackMergeAction is what a Stack does when a pull request is merged.
 //
-// +kubebuilder:validation:Enum=Apply;AwaitApproval;Nothing;Stop;Move
+// +kubebuilder:validation:Enum=Apply;AwaitApproval;Wait;Nothing;Stop;Move
 type StackMergeAction string
 
 // What a Stack does when a pull request is merged.
@@ -133,6 +133,8 @@ const (
 	StackMergeApply StackMergeAction = "Apply"
 	// StackMergeAwaitApproval: the plan waits for an approval.
 	StackMergeAwaitApproval StackMergeAction = "AwaitApproval"
+	// StackMergeWait: another pull request is applied to the Stack, and the merge is applied once that has ended.
+	StackMergeWait StackMergeAction = "Wait"
 	// StackMergeNothing: the plan has no changes.
 	StackMergeNothing StackMergeAction = "Nothing"
 	// StackMergeStop: nothing is applied and nothing is destroyed, for example since the directory of the Stack is gone.
@@ -148,6 +150,8 @@ func (a StackMergeAction) Text() string {
 		return "applies at once"
 	case StackMergeAwaitApproval:
 		return "waits for an approval"
+	case StackMergeWait:
+		return "waits"
 	case StackMergeNothing:
 		return "applies nothing"
 	case StackMergeStop:

@@ -350,6 +350,8 @@ func (k *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 		switch of.Field {
 		case repository.PullRequestIndex:
 			return slices.Contains(repository.IndexPullRequest(object), of.Value)
+		case repository.StackIndex:
+			return slices.Contains(repository.IndexStack(object), of.Value)
 		case AppliesIndex:
 			return slices.Contains(IndexApplies(object), of.Value)
 		case index.PullRequestField:

@@ -66,6 +66,7 @@ func Decide(w Snapshot) Decision {
 	case needsUser(d.Status):
 		d.Again = sooner(d.Again, fetchLongest)
 	}
+	d.Again = sooner(d.Again, w.nextDeadline(d.Status.Holds))
 	return d
 }
 

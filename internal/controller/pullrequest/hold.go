@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/pullrequest/command"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
+	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -126,15 +129,76 @@ func (w Snapshot) nextHolds() []v1alpha1.PullRequestHold {
 		}
 		stack, exists := w.Held[Key{h.Namespace, h.Name}]
 		next[i].PullRequestStackApply = heldStack(w.PullRequest, h, stack, exists)
+		next[i].Deadline = w.deadlineOf(h)
 		switch spec := w.PullRequest.Spec; {
 		case spec.State == v1alpha1.PullRequestClosed, !exists,
 			spec.State == v1alpha1.PullRequestMerged && spec.MergeCommit == "": // it cannot be found in the base
 			next[i].Released = v1alpha1.HoldClosed
 		case spec.State == v1alpha1.PullRequestMerged && w.MergeInBase:
 			next[i].Released = v1alpha1.HoldMerged
+		case isPast(w.Now, next[i].Deadline) && !stack.isHeldBy(w.PullRequest): // which the Stack decides
+			next[i].Released = v1alpha1.HoldExpired
 		}
 	}
 	return next
+}
+
+// defaultHoldTimeout is spec.pullRequests.holdTimeout of a Repository that the API server did not default.
+const defaultHoldTimeout = 72 * time.Hour
+
+// deadlineOf returns when a hold ends, which is decided once for each command. One that is merged ends when the base is
+// fetched.
+func (w Snapshot) deadlineOf(h v1alpha1.PullRequestHold) *metav1.Time {
+	switch {
+	case w.PullRequest.Spec.State == v1alpha1.PullRequestMerged:
+		return nil
+	case h.Deadline != nil:
+		return h.Deadline
+	}
+	timeout := defaultHoldTimeout
+	if w.Settings != nil && w.Settings.HoldTimeout != nil {
+		timeout = w.Settings.HoldTimeout.Duration
+	}
+	return &metav1.Time{Time: h.At.Add(timeout)}
+}
+
+func isPast(now time.Time, deadline *metav1.Time) bool {
+	return deadline != nil && !now.Before(deadline.Time)
+}
+
+// isHeldBy reports whether the Stack has the code of a pull request.
+func (s AfterStack) isHeldBy(pull *v1alpha1.PullRequest) bool {
+	return s.Stack.Status.Hold != nil && s.Stack.Status.Hold.UID == pull.UID
+}
+
+// nextDeadline returns when the next hold ends that has not; 0 without one.
+func (w Snapshot) nextDeadline(holds []v1alpha1.PullRequestHold) (again time.Duration) {
+	for _, h := range holds {
+		if h.Released == "" && h.Deadline != nil && !isPast(w.Now, h.Deadline) {
+			again = sooner(again, h.Deadline.Sub(w.Now))
+		}
+	}
+	return again
+}
+
+// gatherHolders reads which other pull requests hold the affected Stacks.
+func (r *Reconciler) gatherHolders(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository) error {
+	if w.Merge == nil || len(w.Merge.Affected) == 0 {
+		return nil
+	}
+	var stacks v1alpha1.StackList
+	of := client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(repo).String()}
+	if err := r.Client.List(ctx, &stacks, of, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	w.Holders = map[Key]*v1alpha1.StackHold{}
+	for i := range stacks.Items {
+		s := &stacks.Items[i]
+		if by := s.Status.Hold; by != nil && by.UID != w.PullRequest.UID {
+			w.Holders[Key{s.Namespace, s.Name}] = by.DeepCopy()
+		}
+	}
+	return nil
 }
 
 // heldStack returns what a Stack did with a pull request that is applied before its merge.
@@ -163,10 +227,12 @@ func (w Snapshot) holdsOf(s *v1alpha1.PullRequestStatus, web string) (all []comm
 		return nil
 	}
 	for _, h := range s.Holds {
-		if h.Released != "" {
+		if h.Released != "" && h.Released != v1alpha1.HoldExpired { // of which users know
 			continue
 		}
-		applied := comment.Applied{PullRequestStackApply: h.PullRequestStackApply}
+		applied := comment.Applied{
+			PullRequestStackApply: h.PullRequestStackApply, Deadline: h.Deadline, Expired: h.Released != "",
+		}
 		if h.Head != s.Head {
 			applied.OlderHead = h.Head
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -31,6 +32,67 @@ func heldSnapshot(changes ...func(*Snapshot, *v1alpha1.Stack)) Snapshot {
 		change(&w, stack)
 	}
 	return w
+}
+
+// atDeadline sets the clock to some time after the deadline of the hold.
+func atDeadline(after time.Duration) func(*Snapshot, *v1alpha1.Stack) {
+	return func(w *Snapshot, _ *v1alpha1.Stack) {
+		hold := &w.PullRequest.Status.Holds[0]
+		hold.At, w.Settings.HoldTimeout = metav1.NewTime(noon), &metav1.Duration{Duration: time.Hour}
+		w.Now = noon.Add(time.Hour + after)
+	}
+}
+
+// TestDeadlineOfAHold checks that a command decides the deadline once, that a merge ends it, and when it is read.
+func TestDeadlineOfAHold(t *testing.T) {
+	w := heldSnapshot(atDeadline(-time.Minute))
+	want := metav1.NewTime(noon.Add(time.Hour))
+	holds := w.nextHolds()
+	if !holds[0].Deadline.Equal(&want) || w.nextDeadline(holds) != time.Minute {
+		t.Fatalf("%v, again after %s", holds[0].Deadline, w.nextDeadline(holds))
+	}
+	w.PullRequest.Status.Holds, w.Settings.HoldTimeout = holds, nil
+	if holds = w.nextHolds(); !holds[0].Deadline.Equal(&want) {
+		t.Errorf("after a change of the Repository: %v", holds[0].Deadline)
+	}
+	holds[0].Deadline = nil
+	w.PullRequest.Status.Holds = holds
+	if want := metav1.NewTime(noon.Add(72 * time.Hour)); !w.nextHolds()[0].Deadline.Equal(&want) {
+		t.Errorf("the default is %v", w.nextHolds()[0].Deadline)
+	}
+	w.PullRequest.Spec.State, w.PullRequest.Spec.MergeCommit = v1alpha1.PullRequestMerged, strings.Repeat("c", 40)
+	if holds = w.nextHolds(); holds[0].Deadline != nil || w.nextDeadline(holds) != 0 {
+		t.Errorf("after the merge: %v", holds[0].Deadline)
+	}
+	holds[0].Released, holds[0].Deadline = v1alpha1.HoldExpired, &want
+	w = heldSnapshot()
+	w.PullRequest.Status.Holds = holds
+	report := w.holdsOf(&w.PullRequest.Status, "")
+	if len(report) != 1 || !report[0].Expired || !report[0].Deadline.Equal(&want) {
+		t.Errorf("the comment has %+v", report)
+	}
+}
+
+// TestOtherPullRequestsShowAHold checks what the merge of a pull request does while another one holds a Stack.
+func TestOtherPullRequestsShowAHold(t *testing.T) {
+	hold := &v1alpha1.StackHold{UID: "of 13", Number: 13, Deadline: &metav1.Time{Time: noon}}
+	planned := v1alpha1.PullRequestStack{
+		Namespace: "web", Name: "net", Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Changes: true},
+	}
+	key := Key{"web", "net"}
+	w := heldSnapshot()
+	w.Merge = &Merge{Affected: []Affected{{Key: key, Rules: &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyManual}}}}}
+	w.Holders = map[Key]*v1alpha1.StackHold{key: hold}
+	stacks := []v1alpha1.PullRequestStack{planned}
+	w.setOnMerge(stacks)
+	const want = "pull request 13 is applied to it until it is merged or closed, or until 2026-11-27 12:00 UTC; spec.apply"
+	if next := stacks[0].OnMerge; next.Action != v1alpha1.StackMergeWait || !strings.HasPrefix(next.Message, want) || len(next.Rules) != 1 {
+		t.Errorf("it has %+v", next)
+	}
+	w.Merge.Affected[0].Rules.Spec.Suspend = true
+	if w.setOnMerge(stacks); stacks[0].OnMerge.Action != v1alpha1.StackMergeStop {
+		t.Errorf("a suspended Stack has %+v", stacks[0].OnMerge)
+	}
 }
 
 func TestHoldsOfAPullRequest(t *testing.T) {
@@ -63,6 +125,18 @@ func TestHoldsOfAPullRequest(t *testing.T) {
 		"the Stack is deleted": {heldSnapshot(func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.Held = nil
 		}), v1alpha1.StackApplyDeleted, v1alpha1.HoldClosed},
+		"the deadline is a second later": {heldSnapshot(atDeadline(-time.Second)), v1alpha1.StackApplyApplied, ""},
+		// The Stack decides that, and not while an apply is in progress.
+		"the deadline has passed, and the Stack has its code": {heldSnapshot(atDeadline(0)), v1alpha1.StackApplyApplied, ""},
+		"the deadline has passed, and the Stack has left it": {heldSnapshot(atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
+			s.Status.Hold = nil
+		}), v1alpha1.StackApplyApplied, v1alpha1.HoldExpired},
+		"the deadline has passed, and another pull request is applied": {heldSnapshot(atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
+			s.Status.Hold = &v1alpha1.StackHold{UID: "of 13", Number: 13}
+		}), v1alpha1.StackApplyWaiting, v1alpha1.HoldExpired},
+		"it is merged, and the deadline would have passed": {heldSnapshot(in(v1alpha1.PullRequestMerged), atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
+			s.Status.Hold = nil
+		}), v1alpha1.StackApplyApplied, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tt.w.nextHolds()[0]

@@ -33,7 +33,7 @@ func (w Snapshot) setOnMerge(stacks []v1alpha1.PullRequestStack) {
 	for i, s := range stacks {
 		for _, a := range w.Merge.Affected {
 			if a.Key == (Key{s.Namespace, s.Name}) {
-				stacks[i].OnMerge = onMerge(s, a.Rules, w.Merge.StackSets)
+				stacks[i].OnMerge = behind(w.Holders[a.Key], onMerge(s, a.Rules, w.Merge.StackSets))
 			}
 		}
 	}
@@ -73,6 +73,20 @@ func onMerge(of v1alpha1.PullRequestStack, stack *v1alpha1.Stack, sets []v1alpha
 	}
 	next.Message = runinfo.Clip(next.Message, maxOnMerge)
 	return next
+}
+
+// behind returns what a Stack does when the pull request is merged while another one holds it.
+func behind(holder *v1alpha1.StackHold, next *v1alpha1.StackOnMerge) *v1alpha1.StackOnMerge {
+	if holder == nil || next == nil || next.Action == v1alpha1.StackMergeStop {
+		return next
+	}
+	text := holder.Text() + " is applied to it " + holder.Until()
+	if next.Message != "" {
+		text += "; " + next.Message
+	}
+	return &v1alpha1.StackOnMerge{
+		Action: v1alpha1.StackMergeWait, Rules: next.Rules, Message: runinfo.Clip(text, maxOnMerge),
+	}
 }
 
 // hasWindows reports whether windows restrict when a Stack is applied, its own or those of StackPolicies.

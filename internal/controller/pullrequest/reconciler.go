@@ -188,6 +188,9 @@ func (r *Reconciler) gather(
 	if err := r.gatherHolds(ctx, &w, repo); err != nil {
 		return w, err
 	}
+	if err := r.gatherHolders(ctx, &w, repo); err != nil {
+		return w, err
+	}
 	if err := r.gatherReviews(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read reviews: %w", err)
 	}

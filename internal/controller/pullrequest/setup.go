@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, setsChanged()))).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, rulesChanged()))).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.waitingFor), builder.WithPredicates(progresses())).
 		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(find.listedBy),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -59,12 +59,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Rec
 		Complete(reconciler)
 }
 
-// setsChanged passes the changes of what a Stack has from VariableSets and StackPolicies.
-func setsChanged() predicate.Predicate {
+// rulesChanged passes the changes of what a Stack has from VariableSets and StackPolicies, and of the pull request that
+// holds it.
+func rulesChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.Stack), e.ObjectNew.(*v1alpha1.Stack)
 		return !equality.Semantic.DeepEqual(before.Status.VariableSets, after.Status.VariableSets) ||
-			!equality.Semantic.DeepEqual(before.Status.StackPolicies, after.Status.StackPolicies)
+			!equality.Semantic.DeepEqual(before.Status.StackPolicies, after.Status.StackPolicies) ||
+			!equality.Semantic.DeepEqual(before.Status.Hold, after.Status.Hold)
 	}}
 }
 

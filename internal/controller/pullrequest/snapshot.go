@@ -34,6 +34,8 @@ type Snapshot struct {
 	// merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a Stack.
 	Held        map[Key]AfterStack
 	MergeInBase bool
+	// Holders are the holds of other pull requests on the affected Stacks.
+	Holders map[Key]*v1alpha1.StackHold
 	// Others are the other pull requests of the Repository that have, or had, a head of this one, by name.
 	Others []*v1alpha1.PullRequest
 	// Reactions to new comments. ReadAgain is when comments are read again; 0 for not before the pull request changes.

@@ -5,6 +5,7 @@ package stack
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -146,6 +147,43 @@ func TestClosedHoldReturnsAfterAnApproval(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHoldEndsAtItsDeadline checks that a Stack leaves a pull request that is not merged in time, by a plan that waits
+// for an approval, and that it does not while that is applied.
+func TestHoldEndsAtItsDeadline(t *testing.T) {
+	g, base, head := newHeldTestEnv(t)
+	pull := g.applyPull(head, base)
+	passed := metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))
+	later := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
+	g.setHold(pull, v1alpha1.PullRequestHold{Head: head, Base: base, Deadline: &later})
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	if h := g.stack.Status.Hold; h == nil || !h.Deadline.Equal(&later) {
+		t.Fatalf("the hold is %+v", h)
+	}
+	run := g.run("net-2")
+	run.Status.Phase = v1alpha1.PhaseApplying
+	apiserver.Must(t, g.Env.Client.Status().Update(t.Context(), run))
+	g.Seen(run)
+	g.setHold(pull, v1alpha1.PullRequestHold{Head: head, Base: base, Deadline: &passed})
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	if g.stack.Status.Hold == nil {
+		t.Fatal("it ends during an apply")
+	}
+	g.ends("net-2", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	if got := g.run("net-3").Spec.AfterHold; got != "pull request 12, which was not merged before its deadline" {
+		t.Errorf("afterHold is %q", got)
+	}
+	if s := g.stack.Status; s.Hold != nil || s.EndedHold.Reason != v1alpha1.HoldExpired {
+		t.Errorf("the hold is %+v, the ended one %+v", s.Hold, s.EndedHold)
+	}
+	g.ends("net-3", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 net-2 net-3 ")
 }
 
 // TestHeldCommitIsLost checks that a Stack stays as it is when the repository lost the commit that it has.

@@ -871,6 +871,12 @@ export interface components {
                     base: string;
                     /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
                     by: string;
+                    /**
+                     * Format: date-time
+                     * @description Deadline is when it does not hold the Stack any more: spec.pullRequests.holdTimeout of the Repository after the
+                     *     command. Unset once the pull request is merged.
+                     */
+                    deadline?: string;
                     /** @description Head is the commit of the head that a user applied. */
                     head: string;
                     /** @description Message explains the reason, at most 300 bytes. */
@@ -1108,7 +1114,7 @@ export interface components {
                      * @description Released is why the pull request does not hold the Stack any more. Unset while it does.
                      * @enum {string}
                      */
-                    released?: "Merged" | "Closed" | "Unlocked" | "Deleted";
+                    released?: "Merged" | "Closed" | "Unlocked" | "Expired" | "Deleted";
                     /** @description Run is the Run that applies the merge, or code that has it. Unset if there is none. */
                     run?: string;
                 }[];
@@ -1282,7 +1288,7 @@ export interface components {
                          * @description Action is what follows the merge.
                          * @enum {string}
                          */
-                        action: "Apply" | "AwaitApproval" | "Nothing" | "Stop" | "Move";
+                        action: "Apply" | "AwaitApproval" | "Wait" | "Nothing" | "Stop" | "Move";
                         /** @description Message explains the action, at most 500 bytes. Example: spec.requireApprovalFor of the Stack lists Delete. */
                         message?: string;
                         /** @description Rules are those that require an approval. Empty unless the action is AwaitApproval. */
@@ -1718,6 +1724,13 @@ export interface components {
                      * @enum {string}
                      */
                     drafts: "Plan" | "Skip";
+                    /**
+                     * @description HoldTimeout is how long a pull request that is applied before its merge holds a Stack, from the command on. After
+                     *     it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the end
+                     *     of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
+                     * @default 72h
+                     */
+                    holdTimeout: string;
                     /**
                      * @description Interval is the time between two requests for the open pull requests. Webhooks trigger additional ones. At least
                      *     1s and at most 24h. Default: 1m.
@@ -4024,7 +4037,7 @@ export interface components {
                      * @description Reason is why the hold ended.
                      * @enum {string}
                      */
-                    reason: "Merged" | "Closed" | "Unlocked" | "Deleted";
+                    reason: "Merged" | "Closed" | "Unlocked" | "Expired" | "Deleted";
                 };
                 /**
                  * @description Engine is the engine of the Stack, including what spec.engine of the Repository sets. Unset if the
@@ -4368,6 +4381,12 @@ export interface components {
                     base: string;
                     /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
                     by: string;
+                    /**
+                     * Format: date-time
+                     * @description Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the hold
+                     *     ends when the base is fetched.
+                     */
+                    deadline?: string;
                     /** @description Head is the commit of the head that is applied. A newer head is applied after another command. */
                     head: string;
                     /** @description Name of the PullRequest. */

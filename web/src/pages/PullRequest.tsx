@@ -350,6 +350,7 @@ function AppliedMessage({ stack }: { stack: Applied }) {
 const actions: Record<NonNullable<Affected['onMerge']>['action'], [text: string, color: string]> = {
   Apply: ['Applies at once', ''],
   AwaitApproval: ['Waits for an approval', 'text-warn'],
+  Wait: ['Waits for another pull request', 'text-warn'],
   Nothing: ['Applies nothing', 'text-muted'],
   Stop: ['Stops', 'text-bad'],
   Move: ['Reads another directory', 'text-warn'],

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
@@ -29,6 +31,9 @@ type Applied struct {
 	URL string `json:",omitempty"`
 	// OlderHead is the head that is applied before the merge, if the pull request has another one now.
 	OlderHead string `json:",omitempty"`
+	// Deadline is when the apply before the merge is left, unless the pull request is merged. Expired: it is.
+	Deadline *metav1.Time `json:",omitempty"`
+	Expired  bool         `json:",omitempty"`
 }
 
 func (s Applied) key() string { return s.Namespace + "/" + s.Name }
@@ -63,7 +68,7 @@ func (pr PullRequest) appliedBefore() (State, string) {
 	}
 	applied := map[string]v1alpha1.StackApplyPhase{}
 	for _, s := range pr.Held {
-		if s.OlderHead == "" {
+		if s.OlderHead == "" && !s.Expired {
 			applied[s.key()] = s.Phase
 		}
 	}
@@ -187,6 +192,9 @@ func (d *document) addAfter(pr PullRequest) {
 		if s.Approval != "" {
 			state += ". " + cell(s.Approval)
 		}
+		if s.Deadline != nil && !s.Expired {
+			state += ". Held until " + timeOf(s.Deadline)
+		}
 		if s.OlderHead != "" {
 			state += ". That is of head " + span(s.OlderHead)
 		}
@@ -205,6 +213,10 @@ func (d *document) addAfter(pr PullRequest) {
 
 // state describes what a Stack did with the merge.
 func (s Applied) state() string {
+	if s.Expired {
+		return "Not merged before " + timeOf(s.Deadline) +
+			": the Stack goes back to the base, by a plan that waits for an approval"
+	}
 	text := map[v1alpha1.StackApplyPhase]string{
 		v1alpha1.StackApplyPending: "Not read yet", v1alpha1.StackApplyApplying: "In progress",
 		v1alpha1.StackApplyAwaitingApproval: "Waits for an approval", v1alpha1.StackApplyWaiting: "Waits",
@@ -228,9 +240,14 @@ func (s Applied) state() string {
 	return text
 }
 
+func timeOf(t *metav1.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
 // next describes what a user can do, with the command.
 func (s Applied) next(base string) string {
 	command := func(verb, name string) string { return cell(fmt.Sprintf("cairn -n %s %s %s", s.Namespace, verb, name)) }
+	if s.Expired {
+		return "`/cairn apply` again, or merge"
+	}
 	switch s.Phase {
 	case v1alpha1.StackApplyAwaitingApproval:
 		return fmt.Sprintf("%s, by a user with the verb `approve` on Runs in the namespace %s",
@@ -252,7 +269,7 @@ func (s Applied) next(base string) string {
 			return command("resume", s.Name)
 		case v1alpha1.ReasonWindowClosed:
 			if s.OpensAt != nil {
-				return "It continues at " + s.OpensAt.UTC().Format("2006-01-02 15:04 UTC") + ", when the window opens"
+				return "It continues at " + timeOf(s.OpensAt) + ", when the window opens"
 			}
 			return "It continues when the window opens"
 		}

@@ -148,3 +148,27 @@ func TestManyStacksAfterTheMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadlineOfAHold checks that the comment has the time until which a Stack is held, and that one that ended then
+// does not count as applied.
+func TestDeadlineOfAHold(t *testing.T) {
+	held := did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonApplied, "")
+	held.Deadline = &metav1.Time{Time: time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
+	pr := of(stack("net", plans(v1alpha1.Plan{Add: 3}, "  + aws_vpc.net will be created\n")))
+	pr.Held = []Applied{held}
+	render := func() string { return Render(pr, Format{Limit: 65_536}) }
+	if got := render(); !strings.Contains(got, "| Applied (`Applied`). Held until 2026-12-03 10:00 UTC |") {
+		t.Errorf("the comment is\n%s", got)
+	}
+	if s := ApplyBeforeStatus(pr, "cairn/apply", true); s.State != Success {
+		t.Errorf("the status is %+v", s)
+	}
+	pr.Held[0].Expired = true
+	if got := render(); !strings.Contains(got, "| Not merged before 2026-12-03 10:00 UTC: the Stack goes back to the base, by a "+
+		"plan that waits for an approval | `/cairn apply` again, or merge |") {
+		t.Errorf("the comment is\n%s", got)
+	}
+	if s := ApplyBeforeStatus(pr, "cairn/apply", true); s.State != Pending {
+		t.Errorf("the status is %+v", s)
+	}
+}

@@ -136,7 +136,7 @@ func Decide(w Snapshot) Decision {
 		d, _ = first(w, deletion)
 	} else {
 		d = declared(w)
-		d.RequeueAfter = Sooner(d.RequeueAfter, ignoreEnds(w))
+		d.RequeueAfter = Sooner(Sooner(d.RequeueAfter, ignoreEnds(w)), holdEnds(w))
 	}
 	if w.CurrentRunUncached {
 		d.RequeueAfter = Sooner(d.RequeueAfter, UncachedRequeue)
@@ -410,7 +410,7 @@ func isReady(w Snapshot) (Decision, bool) {
 		d.Message = fmt.Sprintf("Up to date (%d resources)", n)
 	}
 	if w.Hold != nil {
-		d.Message += fmt.Sprintf("; %s is applied, and stays until it is merged or closed", w.Hold.Text())
+		d.Message += fmt.Sprintf("; %s is applied, and stays %s", w.Hold.Text(), w.Hold.Until())
 	}
 	d.Message += runinfo.IgnoredDrift(driftStatus(w)) + lastCheckFailed(w)
 	d.NextDriftCheck = nextDriftCheck(w)

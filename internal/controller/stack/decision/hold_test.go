@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -28,30 +29,45 @@ func TestNextHold(t *testing.T) {
 	}
 	newer := first
 	newer.Head = "another head"
+	until := func(r HoldRequest, deadline time.Duration) HoldRequest {
+		r.Deadline = &metav1.Time{Time: now.Add(deadline)}
+		return r
+	}
+	later, over, secondOver := until(first, time.Second), until(first, 0), until(second, 0)
 	for name, tt := range map[string]struct {
 		known    *v1alpha1.StackHold
 		before   *v1alpha1.EndedHold
 		requests []HoldRequest
 		want     *v1alpha1.StackHold
 		ended    *v1alpha1.EndedHold
+		applying bool
 	}{
-		"none":                             {nil, nil, nil, nil, nil},
-		"a pull request is applied":        {nil, nil, []HoldRequest{first}, known, nil},
-		"the first of two":                 {nil, nil, []HoldRequest{second, first}, known, nil},
-		"the second one waits for its end": {&second.StackHold, nil, []HoldRequest{first, second}, &second.StackHold, nil},
-		"another head is applied":          {known, nil, []HoldRequest{newer}, &newer.StackHold, nil},
-		"it is merged":                     {known, nil, []HoldRequest{heldBy("a", 0, "Merged")}, nil, nil},
-		"it is closed":                     {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed")},
-		"a user unlocks it":                {known, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, left("Unlocked")},
-		"its object is deleted":            {known, nil, nil, nil, left("Deleted")},
+		"none":                             {nil, nil, nil, nil, nil, false},
+		"a pull request is applied":        {nil, nil, []HoldRequest{first}, known, nil, false},
+		"the first of two":                 {nil, nil, []HoldRequest{second, first}, known, nil, false},
+		"the second one waits for its end": {&second.StackHold, nil, []HoldRequest{first, second}, &second.StackHold, nil, false},
+		"another head is applied":          {known, nil, []HoldRequest{newer}, &newer.StackHold, nil, false},
+		"it is merged":                     {known, nil, []HoldRequest{heldBy("a", 0, "Merged")}, nil, nil, false},
+		"it is closed":                     {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"), false},
+		"a user unlocks it":                {known, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, left("Unlocked"), false},
+		"its object is deleted":            {known, nil, nil, nil, left("Deleted"), false},
 		"it is closed, and the next one is applied": {
-			known, nil, []HoldRequest{heldBy("a", 0, "Closed"), second}, &second.StackHold, left("Closed"),
+			known, nil, []HoldRequest{heldBy("a", 0, "Closed"), second}, &second.StackHold, left("Closed"), false,
 		},
-		"what ended before stays known": {nil, left("Closed"), []HoldRequest{second}, &second.StackHold, left("Closed")},
-		"it ended before it was known":  {nil, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, nil},
+		"what ended before stays known": {nil, left("Closed"), []HoldRequest{second}, &second.StackHold, left("Closed"), false},
+		"it ended before it was known":  {nil, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, nil, false},
+		"its deadline is later":         {known, nil, []HoldRequest{later}, &later.StackHold, nil, false},
+		"its deadline has passed":       {known, nil, []HoldRequest{over}, nil, left("Expired"), false},
+		"and an apply is in progress":   {known, nil, []HoldRequest{over}, &over.StackHold, nil, true},
+		"it is closed during an apply":  {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"), true},
+		"its deadline has passed, and the next one is applied": {
+			known, nil, []HoldRequest{over, second}, &second.StackHold, left("Expired"), false,
+		},
+		"its deadline passed before it was known":       {nil, nil, []HoldRequest{secondOver}, nil, nil, false},
+		"so it did while another apply was in progress": {nil, nil, []HoldRequest{secondOver}, nil, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ended := NextHold(tt.known, tt.before, tt.requests)
+			got, ended := NextHold(now, tt.applying, tt.known, tt.before, tt.requests)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("the hold:\n%s", diff)
 			}
@@ -80,6 +96,11 @@ func TestEndedHoldRequiresAnApproval(t *testing.T) {
 	if s := Status(w, Decide(w)); s.EndedHold != nil {
 		t.Errorf("nothing of it is applied, and it stays: %+v", s.EndedHold)
 	}
+	w = newSnapshot(closed, applied("sha256:now"), withRun("net-1", "Applying", "sha256:of pull"))
+	if s := Status(w, Decide(w)); s.EndedHold == nil {
+		t.Error("it is forgotten while a Run applies the code of the pull request")
+	}
+	w = newSnapshot(closed, applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now"))
 	w.Problem = &Problem{Reason: v1alpha1.ReasonPathNotFound}
 	if s := Status(w, Decide(w)); s.EndedHold == nil {
 		t.Error("it is forgotten while it is not known what is declared")
@@ -107,4 +128,21 @@ func TestUpstreamIsHeld(t *testing.T) {
 			snapshot: newSnapshot(upstream, isApplied), ready: "True", reason: "Applied",
 		},
 	})
+}
+
+// TestHoldIsReadAtItsDeadline checks that a Stack is reconciled when its hold ends, and shows when that is.
+func TestHoldIsReadAtItsDeadline(t *testing.T) {
+	hold := heldBy("a", 0, "").StackHold
+	hold.Deadline = &metav1.Time{Time: now.Add(time.Minute)}
+	w := newSnapshot(isApplied, func(w *Snapshot) { w.Hold = &hold })
+	d := Decide(w)
+	want := "; pull request 12 is applied, and stays until it is merged or closed, or until " +
+		hold.Deadline.UTC().Format("2006-01-02 15:04 UTC")
+	if d.RequeueAfter != time.Minute || !strings.HasSuffix(d.Message, want) {
+		t.Errorf("again after %s: %s", d.RequeueAfter, d.Message)
+	}
+	w.Now = hold.Deadline.Time // an apply is in progress: its end is an event
+	if d := Decide(w); d.RequeueAfter != 0 {
+		t.Errorf("again after %s", d.RequeueAfter)
+	}
 }

@@ -35,7 +35,8 @@ func (g *Gatherer) gatherHold(ctx context.Context, w *decision.Snapshot) error {
 		requests = append(requests, requestsOf(w.Stack, &pulls.Items[i])...)
 	}
 	known := w.Stack.Status.Hold
-	next, ended := decision.NextHold(known, w.EndedHold, requests)
+	applying := decision.IsApplying(*w)
+	next, ended := decision.NextHold(w.Now, applying, known, w.EndedHold, requests)
 	if known != nil && (next == nil || next.UID != known.UID) { // the cache may be older than the hold
 		pull := &v1alpha1.PullRequest{}
 		err := g.Live.Get(ctx, client.ObjectKey{Namespace: known.Namespace, Name: known.Name}, pull)
@@ -46,7 +47,7 @@ func (g *Gatherer) gatherHold(ctx context.Context, w *decision.Snapshot) error {
 		if !apierrors.IsNotFound(err) {
 			requests = append(requests, requestsOf(w.Stack, pull)...)
 		}
-		next, ended = decision.NextHold(known, w.EndedHold, requests)
+		next, ended = decision.NextHold(w.Now, applying, known, w.EndedHold, requests)
 	}
 	w.Hold, w.EndedHold = next, ended
 	return nil
@@ -74,7 +75,7 @@ func requestsOf(stack *v1alpha1.Stack, pull *v1alpha1.PullRequest) (requests []d
 		}
 		requests = append(requests, decision.HoldRequest{Released: h.Released, StackHold: v1alpha1.StackHold{
 			Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, Number: pull.Spec.Number,
-			Head: h.Head, Base: h.Base, By: h.By, Since: h.At,
+			Head: h.Head, Base: h.Base, By: h.By, Since: h.At, Deadline: h.Deadline,
 		}})
 	}
 	return requests
