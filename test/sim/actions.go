@@ -49,6 +49,7 @@ func (sim *simulation) enabled() []action {
 	if sim.api.garbage().kind >= 0 {
 		sim.can(3, collect, 0, 0)
 	}
+	sim.ofPulls()
 	if !sim.quiet {
 		sim.can(2, passTime, 0, 0)
 		sim.ofUsers()

@@ -29,11 +29,12 @@ const (
 	pods
 	configMaps
 	secrets
+	pulls
 
 	kinds
 )
 
-var kindNames = [kinds]string{"Stack", "Run", "State", "Pod", "ConfigMap", "Secret"}
+var kindNames = [kinds]string{"Stack", "Run", "State", "Pod", "ConfigMap", "Secret", "PullRequest"}
 
 // change is a watch event.
 type change struct {
@@ -73,6 +74,8 @@ func kindOf(o client.Object) kind {
 		return states
 	case *corev1.Pod:
 		return pods
+	case *v1alpha1.PullRequest:
+		return pulls
 	case *metav1.PartialObjectMetadata:
 		return kind(slices.Index(kindNames[:], o.GetObjectKind().GroupVersionKind().Kind))
 	}
@@ -97,6 +100,8 @@ func metaOf(o client.Object) *metav1.ObjectMeta {
 	case *v1alpha1.State:
 		return &o.ObjectMeta
 	case *corev1.Pod:
+		return &o.ObjectMeta
+	case *v1alpha1.PullRequest:
 		return &o.ObjectMeta
 	}
 	return &o.(*metav1.PartialObjectMetadata).ObjectMeta

@@ -38,6 +38,7 @@ func (sim *simulation) wrote(k kind, old, now client.Object) {
 		}
 		if old != nil {
 			sim.stackWritten(old.(*v1alpha1.Stack), s)
+			sim.holdWritten(old.(*v1alpha1.Stack), s)
 		}
 	case runs:
 		if now == nil {
@@ -80,6 +81,7 @@ func (sim *simulation) runCreated(r *v1alpha1.Run) {
 		sim.violate("I1", "a second Run of the Stack is named %s", r.Name)
 	}
 	sim.names[name] = true
+	sim.holdAllows(r)
 }
 
 // runBegins: at most one Run of a Stack is active, and no pod of a deleted Run. A Run that a former leader creates
@@ -130,6 +132,7 @@ func (sim *simulation) runWritten(old, now *v1alpha1.Run) {
 			sim.violate("I9", "Run %s was written %d times for %d attempts", now.Name, sim.writesOf[string(now.UID)], lastNumber(now))
 		}
 	}
+	sim.runEnds(old, now)
 	before, after := lastNumber(old), lastNumber(now)
 	if before == 0 && after > 0 {
 		sim.runBegins(now)
@@ -190,10 +193,12 @@ func (sim *simulation) applyBegins(r *v1alpha1.Run) {
 	if n := r.Spec.Rejection; n != nil && n.PlanDigest == p.Digest {
 		sim.violate("I4", "Run %s applies plan %s, which was rejected", r.Name, short(p.Digest))
 	}
-	if sim.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
+	a, carried := r.Spec.Approval, r.Status.CarriedApproval
+	approved := a != nil && a.PlanDigest == p.Digest || carried != nil && carried.PlanDigest == p.Digest
+	if sim.leavesPull(r, approved); sim.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
 		return
 	}
-	if a := r.Spec.Approval; a == nil || a.PlanDigest != p.Digest {
+	if !approved {
 		sim.violate("I4", "Run %s applies plan %s, which is not approved", r.Name, short(p.Digest))
 	}
 }

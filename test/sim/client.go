@@ -85,13 +85,18 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 			return slices.Contains(index.Reasons(o), value)
 		case snapshot.DependencyIndex:
 			return slices.Contains(snapshot.IndexDependencies(o), value)
-		case snapshot.HoldIndex: // no history has a pull request
-			return false
+		case snapshot.HoldIndex:
+			return slices.Contains(snapshot.IndexHolds(o), value)
 		}
 		panic("no index " + field)
 	}
 	switch list := list.(type) {
 	case *v1alpha1.PullRequestList:
+		for _, o := range c.objects(pulls) {
+			if matches(o) {
+				list.Items = append(list.Items, *o.(*v1alpha1.PullRequest))
+			}
+		}
 	case *v1alpha1.StackList:
 		for _, o := range c.objects(stacks) {
 			if matches(o) {

@@ -138,13 +138,13 @@ func wanted(value int) []item {
 	return all
 }
 
-// valueOf reads the variable of a document.
-func valueOf(d inputs.Document) int {
+// valueOf reads the variable of a document. In a history with pull requests, the code adds a number.
+func (sim *simulation) valueOf(d inputs.Document) int {
 	value := 0
 	if len(d.Variables) > 0 {
 		_ = json.Unmarshal(d.Variables[0].Value.Raw, &value)
 	}
-	return value
+	return value + sim.codes[d.Source]
 }
 
 func (sim *simulation) resource(id string) *resource {

@@ -29,6 +29,8 @@ func dup[T client.Object](o T) T {
 		n = &v1alpha1.State{}
 	case *corev1.Pod:
 		n = &corev1.Pod{}
+	case *v1alpha1.PullRequest:
+		n = &v1alpha1.PullRequest{}
 	default:
 		n = &metav1.PartialObjectMetadata{}
 	}
@@ -50,6 +52,9 @@ func copyInto(to, from client.Object) {
 		to.Finalizers, to.Labels = slices.Clone(to.Finalizers), maps.Clone(to.Labels)
 	case *corev1.Pod:
 		*to = *from.(*corev1.Pod)
+	case *v1alpha1.PullRequest:
+		*to = *from.(*v1alpha1.PullRequest)
+		to.Status.Holds = slices.Clone(to.Status.Holds)
 	case *metav1.PartialObjectMetadata:
 		to.ObjectMeta = *metaOf(from)
 	}

@@ -103,7 +103,7 @@ func (sim *simulation) diff(now *content, doc inputs.Document, operation v1alpha
 	var steps []step
 	var want []item
 	if operation != v1alpha1.OperationDestroy {
-		want = wanted(valueOf(doc))
+		want = wanted(sim.valueOf(doc))
 	}
 	for _, i := range want {
 		has := now.at(i.Address)

@@ -10,6 +10,9 @@ func (sim *simulation) live() (*Violation, Stats) {
 	if len(sim.commits) > 0 { // so that a push finds two Stacks that are Ready
 		n += 300
 	}
+	if len(sim.pulls) > 0 { // so that what is held is applied, and left
+		n += 700
+	}
 	if sim.restores > 0 { // so that restored Stacks apply
 		n += 200
 	}

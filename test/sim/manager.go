@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,10 @@ type manager struct {
 
 	// mirror of the Repository.
 	mirror *mirror
+	// holds are the steps at which it received the holds of Stacks, and started is that at which its reconcile of a Stack
+	// began.
+	holds   map[string]int
+	started int
 
 	stack stack.Reconciler
 	run   run.Reconciler
@@ -93,7 +98,7 @@ func (sim *simulation) newManager(id int) *manager {
 // start restarts its process.
 func (m *manager) start() {
 	m.alive, m.frozen, m.leads = true, false, false
-	m.mirror = m.sim.newMirror()
+	m.mirror, m.holds = m.sim.newMirror(), map[string]int{}
 	for k := range kinds {
 		m.view.relist(k)
 	}
@@ -168,6 +173,10 @@ func (m *manager) add(controller int, name string) {
 func (m *manager) receive(k kind) {
 	was := find(m.view.objects[k], m.view.api.log[k][m.view.at[k]].o.GetName())
 	c := m.view.receive(k)
+	if s, ok := c.o.(*v1alpha1.Stack); ok {
+		before, _ := was.(*v1alpha1.Stack)
+		m.noteHold(before, s)
+	}
 	if m.leads {
 		m.enqueueOwner(was)
 		m.enqueueFor(k, c)
@@ -212,6 +221,10 @@ func (m *manager) enqueueFor(k kind, c change) {
 		m.add(ofStack, o.GetName())
 		m.add(ofState, o.GetName())
 		m.addDependents(o.GetName())
+	case pulls:
+		for _, name := range snapshot.IndexHolds(o) {
+			m.add(ofStack, strings.TrimPrefix(name, namespace+"/"))
+		}
 	case pods:
 		if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 			m.add(ofRun, owner.Name)
@@ -260,6 +273,9 @@ func (m *manager) addRuns(of string) {
 
 // reconcile takes the next object of a controller's queue. Some reconciliations run without interruption, which is faster and equally valid.
 func (m *manager) reconcile(controller int) {
+	if controller == ofStack {
+		m.started = m.sim.step
+	}
 	name := m.queue[controller][0]
 	m.queue[controller] = m.queue[controller][1:]
 	do := func() { m.do(controller, name) }

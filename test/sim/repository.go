@@ -64,10 +64,17 @@ func push(sim *simulation, _, _ int) {
 func (sim *simulation) addCommit(c commit) {
 	sim.commits = append(sim.commits, c)
 	for name, version := range c {
-		key := codeKey(name, version)
-		_ = sim.shared.bytes.Put(ctx, "closures/"+key, []byte(archiveOf(key)))
-		_ = sim.shared.bytes.Put(ctx, "sources/"+archiveOf(key), []byte(key))
+		sim.putArchive(name, version)
 	}
+}
+
+func (sim *simulation) putArchive(name string, version int) {
+	key := codeKey(name, version)
+	if len(sim.pulls) > 0 {
+		sim.codes[archiveOf(key)] = (version + version/1000) % 5
+	}
+	_ = sim.shared.bytes.Put(ctx, "closures/"+key, []byte(archiveOf(key)))
+	_ = sim.shared.bytes.Put(ctx, "sources/"+archiveOf(key), []byte(key))
 }
 
 func codeKey(stack string, version int) string { return fmt.Sprintf("%s-%d", stack, version) }
@@ -84,19 +91,23 @@ func (sim *simulation) headOf(stack string) string {
 
 // ofPushes returns a push, rarely while a Stack is not Ready.
 func (sim *simulation) ofPushes() {
-	ready := 0
-	for _, o := range sim.api.objects[stacks] {
-		if decision.ReadyOf(o.(*v1alpha1.Stack).Status).Status == metav1.ConditionTrue {
-			ready++
-		}
-	}
 	switch {
 	case sim.pushes == 0:
-	case ready > 1:
+	case sim.ready() > 1:
 		sim.can(8, push, 0, 0)
 	case sim.step%8 == 0:
 		sim.can(1, push, 0, 0)
 	}
+}
+
+// ready returns the number of Stacks that are Ready.
+func (sim *simulation) ready() (n int) {
+	for _, o := range sim.api.objects[stacks] {
+		if decision.ReadyOf(o.(*v1alpha1.Stack).Status).Status == metav1.ConditionTrue {
+			n++
+		}
+	}
+	return n
 }
 
 // ofMirror returns the fetch of a manager, and the event of its last one.
@@ -162,13 +173,12 @@ func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.S
 	panic("no Stack prevents self-approval")
 }
 
-// Propose and Base are for pull requests that hold Stacks, of which no history has any.
-func (m *mirror) Propose(context.Context, *v1alpha1.Repository, string, string, string) (*code.Proposal, error) {
-	panic("no pull request holds a Stack")
-}
-
+// Base reports whether there was a fetch, as no history reads another branch.
 func (m *mirror) Base(context.Context, *v1alpha1.Repository, string) (string, error) {
-	panic("no pull request holds a Stack")
+	if m.at < 0 {
+		return "", repository.ErrNotFetched
+	}
+	return fmt.Sprintf("%040x", m.at), nil
 }
 
 func (m *mirror) CommitContributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) ([]git.Contributor, error) {

@@ -62,7 +62,7 @@ func (sim *simulation) inMind(t *resource) bool {
 // restful are the reasons of a Ready condition with which a Stack may remain until a user acts.
 var restful = []string{
 	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
-	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependencyNotFound", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
+	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependencyNotFound", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed", "UpstreamHeld",
 }
 
 // checkRest: nothing changes any more, and every Stack has a reason for that.
@@ -127,10 +127,10 @@ func (sim *simulation) isReady(s *v1alpha1.Stack) {
 		sim.violate("I6", "Stack %s: %v", s.Name, err)
 		return
 	}
-	if s.Spec.Source.Git != nil && doc.Source != sim.headOf(s.Name) {
+	if s.Spec.Source.Git != nil && doc.Source != sim.declaredSource(s) {
 		sim.violate("I6", "Stack %s is Ready at an old commit", s.Name)
 	}
-	for _, i := range wanted(valueOf(doc)) {
+	for _, i := range wanted(sim.valueOf(doc)) {
 		n := 0
 		for _, t := range sim.resources {
 			if t.stack == s.Name && t.alive && t.address == i.Address && t.excused == "" {

@@ -69,6 +69,9 @@ func (s *Stats) add(o Stats) {
 	s.Creates += o.Creates
 	s.Faults += o.Faults
 	s.Excused += o.Excused
+	s.Holds += o.Holds
+	s.Applied += o.Applied
+	s.Returns += o.Returns
 }
 
 // Replay runs one history, with its trace.

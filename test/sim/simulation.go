@@ -58,6 +58,8 @@ func (v *Violation) Error() string {
 // Stats summarize histories.
 type Stats struct {
 	Steps, Reconciles, Writes, Runs, Applies, Creates, Faults, Excused int
+	// Holds are pull requests that held a Stack, Applied the applies of their code, and Returns those that left it.
+	Holds, Applied, Returns int
 }
 
 // attemptOf names an attempt of a Run.
@@ -114,7 +116,13 @@ type simulation struct {
 	// commits of the remote, of a history with Stacks from git, and the number of pushes to come.
 	commits []commit
 	pushes  int
-	orphans map[types.UID]bool
+	// pulls are the pull requests of some of these, pullActs the number of actions of users to come there, and pullIn the
+	// pull request whose code each Stack has, by what began to be applied last. codes are what archives add to the variable.
+	pulls    []*pullModel
+	pullActs int
+	pullIn   map[types.UID]*pullModel
+	codes    map[string]int
+	orphans  map[types.UID]bool
 	// restores is the number of times that a backup tool will restore all objects; lost are the States that a user did not
 	// restore yet, recreated the Stacks that the tool created, and recreating is true while it does.
 	restores   int
@@ -230,7 +238,7 @@ func newSimulation(s *shared, o Options) *simulation {
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
 		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
-		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{},
+		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{}, pullIn: map[types.UID]*pullModel{}, codes: map[string]int{},
 	}
 	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
 	sim.direct = &kube{sim: sim, of: -1}

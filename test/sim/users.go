@@ -270,6 +270,10 @@ func (sim *simulation) settle() {
 		sim.addCommit(commit{"net": 0, "app": 0})
 		sim.pushes = sim.rand(6)
 	}
+	if sim.Seed%10 == 6 {
+		sim.openPulls()
+		sim.pullActs = 6 + sim.rand(14)
+	}
 	if sim.Seed%10 == 2 && sim.script == nil {
 		sim.restores = 1
 	}

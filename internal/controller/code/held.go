@@ -16,17 +16,35 @@ import (
 // the Stack reads.
 const heldCodeAgain = time.Minute
 
+// Joined is the merge of two commits. Without conflicts, it is a Source.
+type Joined interface {
+	Source
+	// Conflicts are the paths that conflict, at most 100.
+	Conflicts() []string
+	// Close deletes the merge result.
+	Close() error
+}
+
+// Join implements Git.
+func (c *Codes) Join(ctx context.Context, r *v1alpha1.Repository, base, head, name string) (Joined, error) {
+	p, err := c.Propose(ctx, r, base, head, name)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 // Held merges the head of a pull request that holds a Stack into the commit of the base that a user applied it to: both
-// are named by their IDs, so that neither a push nor another merge changes what is applied. The Proposal has to be
+// are named by their IDs, so that neither a push nor another merge changes what is applied. The result has to be
 // closed.
 func (s *Sources) Held(
 	ctx context.Context, stack *v1alpha1.Stack, hold *v1alpha1.StackHold,
-) (*Proposal, *decision.Problem, error) {
+) (Joined, *decision.Problem, error) {
 	repo, problem, err := s.Repository(ctx, stack)
 	if repo == nil {
 		return nil, problem, err
 	}
-	proposal, err := s.Propose(ctx, repo, hold.Base, hold.Head, fmt.Sprintf("pull/%d", hold.Number))
+	proposal, err := s.Join(ctx, repo, hold.Base, hold.Head, fmt.Sprintf("pull/%d", hold.Number))
 	// Without a commit, a mirror that is fetched has no better answer than one that is not.
 	notFound := errors.Is(err, git.ErrNoRef) || errors.Is(err, repository.ErrNotFetched) && s.isFetched(ctx, repo)
 	switch {
