@@ -97,6 +97,10 @@ type PullRequestHold struct {
 	Head string `json:"head"`
 	// Base is the commit of the base that the head is merged into.
 	Base string `json:"base"`
+	// Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in a
+	// hold of an earlier version, for which any branch counts.
+	// +optional
+	Branch string `json:"branch,omitempty"`
 	// By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
 	By string `json:"by"`
 	// At is when Cairn read the command.

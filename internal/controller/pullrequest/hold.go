@@ -53,7 +53,8 @@ func (w *Snapshot) hold(d command.Decision, facts command.Snapshot) {
 		}
 		key := Key{result.Stack.Namespace, result.Stack.Name}
 		next := v1alpha1.PullRequestHold{
-			Head: result.Head, Base: w.Merge.Base, By: facts.User, At: metav1.Time{Time: w.Now},
+			Head: result.Head, Base: w.Merge.Base, Branch: w.PullRequest.Spec.Base, By: facts.User,
+			At: metav1.Time{Time: w.Now},
 		}
 		next.Namespace, next.Name, next.Phase = key.Namespace, key.Name, v1alpha1.StackApplyPending
 		switch i := w.holds(key); {
@@ -130,17 +131,26 @@ func (w Snapshot) nextHolds() []v1alpha1.PullRequestHold {
 		stack, exists := w.Held[Key{h.Namespace, h.Name}]
 		next[i].PullRequestStackApply = heldStack(w.PullRequest, h, stack, exists)
 		next[i].Deadline = w.deadlineOf(h)
-		switch spec := w.PullRequest.Spec; {
-		case spec.State == v1alpha1.PullRequestClosed, !exists,
-			spec.State == v1alpha1.PullRequestMerged && spec.MergeCommit == "": // it cannot be found in the base
-			next[i].Released = v1alpha1.HoldClosed
-		case spec.State == v1alpha1.PullRequestMerged && w.MergeInBase:
-			next[i].Released = v1alpha1.HoldMerged
-		case isPast(w.Now, next[i].Deadline) && !stack.isHeldBy(w.PullRequest): // which the Stack decides
-			next[i].Released = v1alpha1.HoldExpired
-		}
+		next[i].Released = w.endOf(next[i], stack, exists)
 	}
 	return next
+}
+
+// endOf returns why a hold is not wanted any more; empty while it is.
+func (w Snapshot) endOf(h v1alpha1.PullRequestHold, stack AfterStack, exists bool) v1alpha1.HoldEnd {
+	spec := w.PullRequest.Spec
+	merged := spec.State == v1alpha1.PullRequestMerged
+	// Without a commit it cannot be found in the base, and the Stack does not read another branch.
+	elsewhere := spec.MergeCommit == "" || h.Branch != "" && h.Branch != spec.Base
+	switch {
+	case spec.State == v1alpha1.PullRequestClosed, !exists, merged && elsewhere:
+		return v1alpha1.HoldClosed
+	case merged && w.MergeInBase:
+		return v1alpha1.HoldMerged
+	case isPast(w.Now, h.Deadline) && !stack.isHeldBy(w.PullRequest): // which the Stack decides
+		return v1alpha1.HoldExpired
+	}
+	return ""
 }
 
 // defaultHoldTimeout is spec.pullRequests.holdTimeout of a Repository that the API server did not default.

@@ -121,6 +121,12 @@ func TestHoldsOfAPullRequest(t *testing.T) {
 		"it is merged without a known commit": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.PullRequest.Spec.MergeCommit = ""
 		}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
+		"it is merged into another branch": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
+			w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "release", "main"
+		}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
+		"it is merged into the branch": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
+			w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "main", "main"
+		}), v1alpha1.StackApplyApplied, v1alpha1.HoldMerged},
 		"it is closed": {heldSnapshot(in(v1alpha1.PullRequestClosed)), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
 		"the Stack is deleted": {heldSnapshot(func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.Held = nil
@@ -153,6 +159,7 @@ func TestCommandsHoldAndUnlock(t *testing.T) {
 	w := heldSnapshot()
 	w.PullRequest.Status.Holds = nil
 	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{Base: "base one"}}
+	w.PullRequest.Spec.Base = "main"
 	result := func(reason command.Reason) command.Decision {
 		return command.Decision{Stacks: []command.Result{{
 			Stack: command.Ref{Namespace: "web", Name: "net"}, Reason: reason, Head: "head one",
@@ -165,7 +172,7 @@ func TestCommandsHoldAndUnlock(t *testing.T) {
 	w.hold(result(command.Allowed), command.Snapshot{User: "bob"})
 	w.hold(result(command.Allowed), command.Snapshot{User: "carol"})
 	holds := w.PullRequest.Status.Holds
-	if len(holds) != 1 || holds[0].Base != "base one" || holds[0].Head != "head one" || holds[0].By != "carol" {
+	if len(holds) != 1 || holds[0].Base != "base one" || holds[0].Branch != "main" || holds[0].Head != "head one" || holds[0].By != "carol" {
 		t.Fatalf("two commands: %+v", holds)
 	}
 	w.unlock(result(command.Forbidden))

@@ -869,6 +869,11 @@ export interface components {
                     at: string;
                     /** @description Base is the commit of the base that the head is merged into. */
                     base: string;
+                    /**
+                     * @description Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in a
+                     *     hold of an earlier version, for which any branch counts.
+                     */
+                    branch?: string;
                     /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
                     by: string;
                     /**

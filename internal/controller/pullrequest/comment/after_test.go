@@ -149,9 +149,9 @@ func TestManyStacksAfterTheMerge(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfAHold checks that the comment has the time until which a Stack is held, and that one that ended then
+// TestCommentHasTheDeadlineOfAHold checks that the comment has the time until which a Stack is held, and that one that ended then
 // does not count as applied.
-func TestDeadlineOfAHold(t *testing.T) {
+func TestCommentHasTheDeadlineOfAHold(t *testing.T) {
 	held := did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonApplied, "")
 	held.Deadline = &metav1.Time{Time: time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
 	pr := of(stack("net", plans(v1alpha1.Plan{Add: 3}, "  + aws_vpc.net will be created\n")))

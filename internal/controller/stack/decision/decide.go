@@ -136,7 +136,8 @@ func Decide(w Snapshot) Decision {
 		d, _ = first(w, deletion)
 	} else {
 		d = declared(w)
-		d.RequeueAfter = Sooner(Sooner(d.RequeueAfter, ignoreEnds(w)), holdEnds(w))
+		d.RequeueAfter = Sooner(d.RequeueAfter, ignoreEnds(w))
+		d.RequeueAfter = Sooner(d.RequeueAfter, holdEnds(w))
 	}
 	if w.CurrentRunUncached {
 		d.RequeueAfter = Sooner(d.RequeueAfter, UncachedRequeue)
