@@ -30,10 +30,11 @@ func rulesOf(s *v1alpha1.Stack) *v1alpha1.Stack {
 
 // setOnMerge sets what the affected Stacks do when the pull request is merged.
 func (w Snapshot) setOnMerge(stacks []v1alpha1.PullRequestStack) {
-	for i, s := range stacks {
+	for i := range stacks {
+		s := &stacks[i]
 		for _, a := range w.Merge.Affected {
 			if a.Key == (Key{s.Namespace, s.Name}) {
-				stacks[i].OnMerge = behind(w.Holders[a.Key], onMerge(s, a.Rules, w.Merge.StackSets))
+				s.OnMerge = behind(w.Holders[a.Key], onMerge(*s, a.Rules, w.Merge.StackSets))
 			}
 		}
 	}
