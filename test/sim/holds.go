@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 	"cairn.dev/cairn/internal/source/closure"
 	"cairn.dev/cairn/internal/source/git"
 )
@@ -344,6 +345,9 @@ func (sim *simulation) leavesPull(r *v1alpha1.Run, approved bool) {
 		return
 	}
 	before, next := sim.pullIn[owner.UID], sim.pullOf(r.Spec.Revision)
+	if was := sim.leftBy[owner.UID]; was.run != r.Name {
+		sim.leftBy[owner.UID] = left{r.Name, before}
+	}
 	sim.pullIn[owner.UID] = next
 	if next != nil {
 		sim.stats.Applied++
@@ -362,12 +366,24 @@ func (sim *simulation) leavesPull(r *v1alpha1.Run, approved bool) {
 	}
 }
 
-// runEnds records whose code a Stack has after a Run that had nothing to change.
+// left is the pull request whose code a Stack had before a Run; nil for the base.
+type left struct {
+	run  string
+	pull *pullModel
+}
+
+// runEnds records whose code a Stack has after a Run that had nothing to change, and after one whose apply never began.
 func (sim *simulation) runEnds(old, now *v1alpha1.Run) {
 	owner := metav1.GetControllerOfNoCopy(now)
-	if len(sim.pulls) > 0 && owner != nil && now.Spec.Operation == v1alpha1.OperationApply &&
-		old.Status.Phase != now.Status.Phase && now.Status.Phase == v1alpha1.PhaseSucceeded {
+	if len(sim.pulls) == 0 || owner == nil || now.Spec.Operation != v1alpha1.OperationApply ||
+		old.Status.Phase == now.Status.Phase || !now.Status.Phase.Finished() {
+		return
+	}
+	switch was := sim.leftBy[owner.UID]; {
+	case now.Status.Phase == v1alpha1.PhaseSucceeded:
 		sim.pullIn[owner.UID] = sim.pullOf(now.Spec.Revision)
+	case was.run == now.Name && !runinfo.Began(now):
+		sim.pullIn[owner.UID] = was.pull
 	}
 }
 

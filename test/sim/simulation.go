@@ -117,10 +117,12 @@ type simulation struct {
 	commits []commit
 	pushes  int
 	// pulls are the pull requests of some of these, pullActs the number of actions of users to come there, and pullIn the
-	// pull request whose code each Stack has, by what began to be applied last. codes are what archives add to the variable.
+	// pull request whose code each Stack has, by what began to be applied last; leftBy has what it was before. codes are
+	// what archives add to the variable.
 	pulls    []*pullModel
 	pullActs int
 	pullIn   map[types.UID]*pullModel
+	leftBy   map[types.UID]left
 	codes    map[string]int
 	orphans  map[types.UID]bool
 	// restores is the number of times that a backup tool will restore all objects; lost are the States that a user did not
@@ -238,7 +240,7 @@ func newSimulation(s *shared, o Options) *simulation {
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
 		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
-		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{}, pullIn: map[types.UID]*pullModel{}, codes: map[string]int{},
+		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{}, pullIn: map[types.UID]*pullModel{}, leftBy: map[types.UID]left{}, codes: map[string]int{},
 	}
 	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
 	sim.direct = &kube{sim: sim, of: -1}
