@@ -175,6 +175,9 @@ it('a plan has warnings for its approval', () => {
   const plan = { digest, changes: true, add: 3, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 }
   expect(warnings(plan)).toEqual([])
   const policy = { approvalRequired: 1, warned: 2, checked: 1, denied: 0 }
+  expect(warnings({ ...plan, partial: 'it has only the targets module.vpc' })).toEqual([
+    'It does not have all changes of the code: it has only the targets module.vpc.',
+  ])
   expect(warnings({ ...plan, script: true, policy, unverified: 'it is encrypted' })).toHaveLength(4)
 })
 

@@ -4,6 +4,7 @@ import { condition } from '../../api/kinds'
 import { waits, waitsForText } from '../../api/reasons'
 import { duration } from '../../ui/time'
 import { destroys } from '../plan/types'
+import { safe } from '../text/escape'
 import { approvalOf, isFinished, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
@@ -48,6 +49,7 @@ export function warnings(plan: Plan): string[] {
   const untracked = plan.untracked?.length ?? 0
   return [
     plan.script && 'A script of spec.commands replaces the apply of the engine.',
+    plan.partial && `It does not have all changes of the code: ${safe(plan.partial)}.`,
     plan.unverified && 'Cairn could not verify that this is what the plan does.',
     approvalRequired > 0 && `Policies require an approval: ${findings(approvalRequired)}.`,
     warned > 0 && `Policies warn: ${findings(warned)}.`,
