@@ -44,7 +44,6 @@ var verbs = map[string]map[string][]string{
 	"stacks": {
 		Plan:    {"patch", "plan"},
 		Apply:   {"patch", "apply"},
-		Partial: {"patch", "apply", "partial"},
 		Destroy: {"patch", "destroy"},
 		Retry:   {"patch"},
 		Suspend: {"patch", "update"},
