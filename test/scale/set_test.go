@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	flagSet   = flag.Int("set", 60, "Stacks of the StackSet that is created beside users' Runs")
-	flagAlone = flag.Duration("alone", 5*time.Second, "how long users' Runs are measured without the StackSet")
+	flagSet   = flag.Int("set", 20, "Stacks of the StackSet that is created beside users' Runs")
+	flagAlone = flag.Duration("alone", 2*time.Second, "how long users' Runs are measured without the StackSet")
 )
 
 const (
