@@ -68,7 +68,7 @@ func resume(ctx context.Context, s *session.Session) error {
 	}
 	since := *pause.Status.Since
 	if err := s.Patch(ctx, pause, action.ResumeDrift(since, user)); err != nil {
-		return err
+		return s.Denied(err, "driftpauses", action.Resume)
 	}
 	err = wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(pause), pause)
