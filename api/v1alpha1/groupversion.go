@@ -23,6 +23,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&StackPolicy{}, &StackPolicyList{},
 		&Notification{}, &NotificationList{},
 		&DriftPause{}, &DriftPauseList{},
+		&Pipeline{}, &PipelineList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

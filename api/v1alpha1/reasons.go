@@ -37,6 +37,8 @@ const (
 	InNotification
 	// InDriftPause: the condition Ready of a DriftPause.
 	InDriftPause
+	// InPipeline: the condition Ready of a Pipeline.
+	InPipeline
 	// InRun: the condition Succeeded of a Run.
 	InRun
 	// InOther: another condition.
@@ -114,7 +116,7 @@ func (w WaitsFor) Text() string {
 
 var (
 	allReasons = slices.Concat(stackReasons, runReasons, repositoryReasons, pullRequestReasons, stackSetReasons,
-		notificationReasons, driftPauseReasons,
+		notificationReasons, driftPauseReasons, pipelineReasons,
 		otherReasons, failureReasons, eventReasons)
 	reasonsByName = func() map[string]Reason {
 		byName := make(map[string]Reason, len(allReasons))

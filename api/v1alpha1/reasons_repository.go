@@ -56,9 +56,9 @@ var repositoryReasons = []Reason{
 	{Name: ReasonMirrorTooLarge, In: InRepository | InStack, Severity: SeverityError},
 	{Name: ReasonRemoteNotFound, In: InRepository, Severity: SeverityError},
 	{Name: ReasonUnreachable, In: InRepository, Severity: SeverityError},
-	{Name: ReasonRefNotFound, In: InRepository | InStack | InStackSet, Severity: SeverityError},
+	{Name: ReasonRefNotFound, In: InRepository | InStack | InStackSet | InPipeline, Severity: SeverityError},
 	{Name: ReasonTimeout, In: InRepository, Severity: SeverityError},
-	{Name: ReasonConfigurationInvalid, In: InRepository | InStack | InNotification, Severity: SeverityError},
+	{Name: ReasonConfigurationInvalid, In: InRepository | InStack | InNotification | InPipeline, Severity: SeverityError},
 	{Name: ReasonCredentialsNotFound, In: InRepository | InNotification | InOther, Severity: SeverityError},
 	{Name: ReasonCredentialsInvalid, In: InRepository | InNotification | InOther, Severity: SeverityError},
 }

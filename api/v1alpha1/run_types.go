@@ -130,9 +130,10 @@ type RunSpec struct {
 	// +optional
 	SelfApprovalRemovedBy string `json:"selfApprovalRemovedBy,omitempty"`
 
-	// AfterHold describes the pull request that was applied to the Stack before its merge and was not merged. The Run
-	// leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12,
-	// which was closed without a merge.
+	// AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before its
+	// merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run leaves what
+	// that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12, which was
+	// closed without a merge.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterHold string `json:"afterHold,omitempty"`
@@ -425,7 +426,8 @@ const (
 	RequiredByUnverified ApprovalRule = "Unverified"
 	// RequiredByPolicy: a policy requires an approval of this plan.
 	RequiredByPolicy ApprovalRule = "Policy"
-	// RequiredByAfterHold: the Run leaves what a pull request applied that was not merged.
+	// RequiredByAfterHold: the Run leaves what a pull request applied that was not merged, or the release of a Pipeline
+	// that does not select the Stack any more.
 	RequiredByAfterHold ApprovalRule = "AfterHold"
 	// RequiredByPlanOptions: a user requested the plan with options, or the Run before applied a part of the changes.
 	RequiredByPlanOptions ApprovalRule = "PlanOptions"

@@ -83,6 +83,12 @@ type StackStatus struct {
 	// +optional
 	EndedHold *EndedHold `json:"endedHold,omitempty"`
 
+	// Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does not
+	// select the Stack any more, it stays until other inputs are applied: each plan waits for an approval meanwhile. Unset
+	// if there is none.
+	// +optional
+	Release *StackRelease `json:"release,omitempty"`
+
 	// CurrentRun is the name of the Run in progress. Unset if no Run is in progress. Example: net-7.
 	// +optional
 	CurrentRun string `json:"currentRun,omitempty"`

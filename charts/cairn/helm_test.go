@@ -358,8 +358,8 @@ func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
 func TestRolesOfUsersCanBeKeptSeparate(t *testing.T) {
 	const prefix = "rbac.authorization.k8s.io/aggregate-to-"
 	for values, want := range map[string][]string{
-		"userRoles.create=true":                               {"cairn-apply edit", "cairn-approve admin", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-plan edit", "cairn-stackpolicies admin", "cairn-state admin", "cairn-view view"},
-		"userRoles.notAggregated={cairn-approve,cairn-state}": {"cairn-apply edit", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-plan edit", "cairn-stackpolicies admin", "cairn-view view"},
+		"userRoles.create=true":                               {"cairn-apply edit", "cairn-approve admin", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-pipelines admin", "cairn-plan edit", "cairn-promote admin", "cairn-stackpolicies admin", "cairn-state admin", "cairn-view view"},
+		"userRoles.notAggregated={cairn-approve,cairn-state}": {"cairn-apply edit", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-pipelines admin", "cairn-plan edit", "cairn-promote admin", "cairn-stackpolicies admin", "cairn-view view"},
 	} {
 		var aggregated []string
 		for _, o := range parse(t, render(t, "--set="+values)) {

@@ -50,6 +50,9 @@ var users = map[string]struct {
 	"abe":   {roles: []string{"cairn-edit", "cairn-approve"}},
 	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
 	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
+	"paul":  {roles: []string{"cairn-promote"}},
+	"pia":   {roles: []string{"cairn-pipelines", "cairn-edit"}},
+	"pam":   {roles: []string{"cairn-pipelines", "cairn-promote"}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
 	"seth":  {rights: []rbacv1.PolicyRule{may("stacksets", "get", "create", "patch"), may("variablesets", "get", "create", "patch", "delete"), may("stacks", "get", "create", "patch")}},
 	"cole":  {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "delete", "deletecollection")}},
@@ -751,6 +754,43 @@ func TestUsersAndRepositories(t *testing.T) {
 	}
 }
 
+// Who may write a Pipeline or its Stacks does not thereby promote, and each promotion has the name of its user.
+func TestUsersAndPipelines(t *testing.T) {
+	settled(t)
+	p := &v1alpha1.Pipeline{Spec: v1alpha1.PipelineSpec{
+		Repository: v1alpha1.RepositoryRef{Name: "infra"},
+		Stages:     []v1alpha1.PipelineStage{{Name: "dev", Stacks: metav1.LabelSelector{MatchLabels: map[string]string{"env": name()}}}},
+	}}
+	p.Namespace, p.Name = "default", name()
+	apiserver.Must(t, as(t, "pia").Create(t.Context(), p))
+	promotes := func(at, by string) string {
+		return fmt.Sprintf(`{"metadata":{"annotations":{"cairn.dev/requested-at":%q,"cairn.dev/requested-promotion":"dev=c1","cairn.dev/requested-by":%q}}}`, at, by)
+	}
+	writes(t, p, []change{
+		{"pia", promotes("1", "pia"), "this requires the verb promote"},
+		{"paul", promotes("1", "pia"), "must be paul, the user who promotes"},
+		{"paul", promotes("1", "paul"), ""},
+		{"paul", `{"metadata":{"annotations":{"cairn.dev/requested-promotion":"dev=c2"}}}`, "set them together with a new cairn.dev/requested-at"},
+		{"pia", `{"metadata":{"annotations":{"cairn.dev/requested-at":null}}}`, "this requires the verb promote"},
+		{"pia", `{"spec":{"ref":"next"}}`, "this requires the verb promote on the Pipeline, in addition to update"},
+		{"paul", `{"spec":{"ref":"next"}}`, "this requires the verb update"},
+		{"paul", `{"metadata":{"labels":{"a":"b"}}}`, "this requires the verb update"},
+		{"pia", `{"metadata":{"labels":{"a":"b"}}}`, ""},
+		{"pam", `{"spec":{"ref":"next"}}`, ""},
+	})
+	stack := newStack(nil)
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
+	writes(t, stack, []change{{"ed", `{"metadata":{"labels":{"env":"dev"}}}`, ""}})
+	stack.Status.Release = &v1alpha1.StackRelease{Pipeline: p.Name, UID: p.UID, Stage: "dev", Commit: "c1", Promotion: 1}
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
+	writes(t, stack, []change{
+		{"ed", `{"metadata":{"labels":{"env":"prod"}}}`, "this requires the verb promote on the Pipeline"},
+		{"ed", `{"metadata":{"labels":null}}`, "this requires the verb promote on the Pipeline"},
+		{"ed", `{"spec":{"suspend":true}}`, ""},
+		{"root", `{"metadata":{"labels":{"env":"prod"}}}`, ""},
+	})
+}
+
 // A Stack can come from a backup or another cluster, with what was asked for there.
 func TestStackIsRestoredFromABackup(t *testing.T) {
 	stack := newStack(func(s *v1alpha1.Stack) {
@@ -817,7 +857,7 @@ func TestRoles(t *testing.T) {
 	settled(t)
 	all := []string{
 		"get stacks", "list stacks", "list stacksets", "list stackgrants", "list variablesets", "list stackpolicies", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
-		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "create variablesets", "delete variablesets", "create stackpolicies", "delete stackpolicies", "update repositories", "plan stacks", "apply stacks", "destroy stacks", "partial stacks",
+		"patch stacks", "update stacks", "create stacks", "delete stacks", "create stacksets", "update stacksets", "delete stacksets", "create stackgrants", "create variablesets", "delete variablesets", "create stackpolicies", "delete stackpolicies", "create pipelines", "patch pipelines", "promote pipelines", "update repositories", "plan stacks", "apply stacks", "destroy stacks", "partial stacks",
 		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
 		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "recover states",
 		"update stacks/status", "patch stacksets/status", "patch runs/status", "update stacks/finalizers",
@@ -831,6 +871,8 @@ func TestRoles(t *testing.T) {
 		"cairn-approve":       "patch runs, approve runs, reject runs",
 		"cairn-cancel":        "patch runs, cancel runs",
 		"cairn-edit":          "get stacks, patch stacks, update stacks, create stacks, delete stacks, create stacksets, update stacksets, delete stacksets, create stackgrants, create variablesets, delete variablesets, update repositories, delete runs",
+		"cairn-promote":       "patch pipelines, promote pipelines",
+		"cairn-pipelines":     "create pipelines, patch pipelines",
 		"cairn-stackpolicies": "create stackpolicies, delete stackpolicies",
 		"cairn-state":         "get states, pull states, push states, rollback states, unlock states, recover states",
 	} {

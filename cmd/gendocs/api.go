@@ -25,7 +25,7 @@ var resources = []struct {
 	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"variablesets", v1alpha1.VariableSet{}},
 	{"stackpolicies", v1alpha1.StackPolicy{}},
 	{"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}}, {"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
-	{"notifications", v1alpha1.Notification{}}, {"driftpauses", v1alpha1.DriftPause{}},
+	{"notifications", v1alpha1.Notification{}}, {"driftpauses", v1alpha1.DriftPause{}}, {"pipelines", v1alpha1.Pipeline{}},
 }
 
 // api collects the text about the types of the API.

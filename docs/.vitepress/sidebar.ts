@@ -12,7 +12,7 @@ const howTo: Record<string, string[]> = {
   'Namespaces, users and tenants': ['namespaces', 'teams', 'tenants', 'access', 'access-audit', 'access-limits', 'shells', 'pod-templates'],
   'Git and credentials': ['git', 'share-repository', 'stacksets', 'stackset-values', 'stacksets-namespaces', 'stack-policies', 'pull-requests', 'pull-requests-approve', 'pull-requests-before', 'pull-requests-after', 'gitops', 'cloud-credentials'],
   'Variables': ['variables', 'variable-sets'],
-  'Plans and approvals': ['environments', 'approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
+  'Plans and approvals': ['environments', 'promotion', 'approvals', 'roll-back', 'self-approval', 'requests', 'drift', 'policies', 'policy-inputs', 'hooks', 'commands'],
   'States': ['state', 'move-resources', 'find-resources', 'state-backup', 'restore', 'backends', 'local-plans', 'partial'],
   'Images and engines': ['images', 'image-builds', 'provider-images', 'terragrunt'],
   'Migrate': ['migrate', 'adopt-root-modules', 'migrate-states', 'migrate-checks', 'metacontroller', 'metacontroller-details'],
@@ -23,7 +23,7 @@ const howTo: Record<string, string[]> = {
 const first: Record<string, string[]> = {
   tutorials: ['index', 'first-stack', 'monorepo', 'stackset', 'approvals', 'aws'],
   concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'availability', 'security-model'],
-  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-notification', 'reasons-state', 'failures'],
+  troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-notification', 'reasons-pipeline', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],
   about: ['comparison', 'guarantees', 'faq'],
   contributing: ['architecture', 'packages', 'testing', 'reliability', 'simulation', 'faults', 'mutants', 'performance'],

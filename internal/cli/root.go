@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/internal/cli/check"
 	"cairn.dev/cairn/internal/cli/driftpause"
 	"cairn.dev/cairn/internal/cli/notification"
+	"cairn.dev/cairn/internal/cli/pipeline"
 	"cairn.dev/cairn/internal/cli/repository"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/stack"
@@ -46,7 +47,7 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		&cobra.Group{ID: groupInstallation, Title: "The installation:"},
 		&cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), []*cobra.Command{
+	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), pipeline.Commands(s), []*cobra.Command{
 		state.Command(s), notification.Command(s), driftpause.Command(s), webui.Command(s),
 	}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())

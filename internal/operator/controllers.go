@@ -22,6 +22,7 @@ import (
 	"cairn.dev/cairn/internal/controller/code"
 	"cairn.dev/cairn/internal/controller/driftpause"
 	"cairn.dev/cairn/internal/controller/notification"
+	"cairn.dev/cairn/internal/controller/pipeline"
 	"cairn.dev/cairn/internal/controller/pullrequest"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/run"
@@ -97,6 +98,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		},
 	}
 	pauses := &driftpause.Reconciler{Client: mgr.GetClient(), Limits: o.MassDrift, Events: recorder(mgr)}
+	pipelines := &pipeline.Reconciler{Client: mgr.GetClient(), Codes: codes, Events: recorder(mgr)}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),
@@ -109,6 +111,7 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		pulls.SetupWithManager(mgr, p.watch.over("pullrequest", pulls)),
 		notifications.SetupWithManager(mgr, p.watch.over("notification", notifications)),
 		pauses.SetupWithManager(mgr, p.watch.over("driftpause", pauses)),
+		pipelines.SetupWithManager(mgr, mirrors.Subscribe(), p.watch.over("pipeline", pipelines)),
 	)
 }
 

@@ -265,5 +265,7 @@ func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason str
 // isExported reports whether a reason is one of Ready conditions.
 func isExported(reason string) bool {
 	r, _ := v1alpha1.ReasonNamed(reason)
-	return r.In&(v1alpha1.InStack|v1alpha1.InRepository|v1alpha1.InPullRequest|v1alpha1.InStackSet|v1alpha1.InNotification|v1alpha1.InDriftPause) != 0
+	const all = v1alpha1.InStack | v1alpha1.InRepository | v1alpha1.InPullRequest | v1alpha1.InStackSet |
+		v1alpha1.InNotification | v1alpha1.InDriftPause | v1alpha1.InPipeline
+	return r.In&all != 0
 }

@@ -222,6 +222,37 @@ type DriftPause struct {
 	Checked int `json:"checked"`
 }
 
+// A Pipeline is a row of the list of Pipelines.
+type Pipeline struct {
+	Object
+	// The status of the condition Ready: True, False or Unknown.
+	Ready string `json:"ready"`
+	// The reason of the condition Ready.
+	Reason string `json:"reason,omitempty"`
+	// The message of the condition Ready.
+	Message string `json:"message,omitempty"`
+	// The time at which the status of Ready changed.
+	Changed *time.Time `json:"changed,omitempty"`
+	// The name of the Repository whose commits are promoted.
+	Repository string `json:"repository"`
+	// The stages, in their order.
+	Stages []PipelineStage `json:"stages"`
+	// Whether the Pipeline is being deleted.
+	Deleted bool `json:"deleted"`
+}
+
+// A PipelineStage is a stage of a Pipeline.
+type PipelineStage struct {
+	// The name of the stage.
+	Name string `json:"name"`
+	// What the stage does with its release: Waiting, Progressing, Failed, Soaking or Complete.
+	State string `json:"state"`
+	// The commit that the stage has. Unset before the first one.
+	Release string `json:"release,omitempty"`
+	// The commit that the stage can get. Unset if there is none.
+	Next string `json:"next,omitempty"`
+}
+
 // A StackPolicy is a row of the list of StackPolicies.
 type StackPolicy struct {
 	Object

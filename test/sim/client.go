@@ -123,7 +123,7 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: o.(*corev1.Pod).ObjectMeta})
 			}
 		}
-	case *v1alpha1.VariableSetList, *v1alpha1.StackPolicyList: // histories have none
+	case *v1alpha1.VariableSetList, *v1alpha1.StackPolicyList, *v1alpha1.PipelineList: // histories have none
 	default:
 		panic("list of an unknown kind")
 	}

@@ -181,6 +181,11 @@ func (m *mirror) Base(context.Context, *v1alpha1.Repository, string) (string, er
 	return fmt.Sprintf("%040x", m.at), nil
 }
 
+// At is for Stacks of Pipelines, of which no history has any.
+func (m *mirror) At(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) (code.GitCode, error) {
+	panic("no Pipeline selects a Stack")
+}
+
 func (m *mirror) CommitContributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) ([]git.Contributor, error) {
 	panic("no Stack prevents self-approval")
 }

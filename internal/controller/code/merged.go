@@ -2,9 +2,7 @@ package code
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/repository"
@@ -73,25 +71,8 @@ func (m *Merged) IsSame(ctx context.Context, stack *v1alpha1.Stack, revision str
 	if !m.InBase || commit == "" {
 		return false
 	}
-	want := wanted(m.repository, stack)
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %#v", commit, m.Base, want))
-	if same, ok := m.codes.same.Get(key); ok { // of each Stack the tree of another commit would be read
-		return same
-	}
-	tree, err := m.at.mirror.Tree(ctx, commit)
-	if err != nil { // it is not in the mirror any more
-		return false
-	}
-	before, err := m.codes.closures.Digest(ctx, tree, m.at.mirror, want)
-	if err != nil {
-		return false
-	}
-	now, err := m.codes.closures.Digest(ctx, m.at.tree, m.at.mirror, want)
-	if err != nil {
-		return false
-	}
-	m.codes.same.Add(key, before == now)
-	return before == now
+	same, err := m.codes.sameCode(ctx, m.at.mirror, wanted(m.repository, stack), commit, m.Base)
+	return err == nil && same // a commit may not be in the mirror any more
 }
 
 // IsRead reports whether the last reconcile of a Stack read what the branch has now.

@@ -43,6 +43,8 @@ type Git interface {
 	Observe(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) (GitCode, error)
 	Changed(context.Context, *v1alpha1.Repository, *v1alpha1.Stack) bool
 	Forget(*v1alpha1.Stack)
+	// At returns the code of a Stack at a commit.
+	At(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack, commit string) (GitCode, error)
 	// Join merges a commit into another one, as Propose does. Base returns the commit that a branch is at.
 	Join(ctx context.Context, r *v1alpha1.Repository, base, head, name string) (Joined, error)
 	Base(ctx context.Context, r *v1alpha1.Repository, branch string) (string, error)

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.DriftPause{}, handler.EnqueueRequestsFromMapFunc(find.drifted)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
 		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Pipeline{}, handler.EnqueueRequestsFromMapFunc(find.inStages), builder.WithPredicates(promoted())).
 		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("ConfigMap"))).
@@ -178,6 +180,32 @@ func (l lookups) drifted(ctx context.Context, o client.Object) (requests []recon
 		}
 	}
 	return requests
+}
+
+// inStages finds the Stacks that the stages of a Pipeline select: all of the namespace if a selector is invalid, which stops
+// them. Of a changed one, it is called for both versions.
+func (l lookups) inStages(ctx context.Context, o client.Object) (requests []reconcile.Request) {
+	same := client.InNamespace(o.GetNamespace())
+	for _, stage := range o.(*v1alpha1.Pipeline).Spec.Stages {
+		selector, err := metav1.LabelSelectorAsSelector(&stage.Stacks)
+		if err != nil {
+			return l.list(ctx, &v1alpha1.StackList{}, same)
+		}
+		requests = append(requests, l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingLabelsSelector{Selector: selector})...)
+	}
+	return requests
+}
+
+// promoted passes changes of Pipelines that Stacks depend on: the spec, and the releases of the stages.
+func promoted() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.Pipeline), e.ObjectNew.(*v1alpha1.Pipeline)
+		same := func(a, b v1alpha1.StageStatus) bool {
+			return a.Name == b.Name && a.Release == b.Release && a.Promotion == b.Promotion
+		}
+		return before.Generation != after.Generation || before.Status.Observed() != after.Status.Observed() ||
+			!slices.EqualFunc(before.Status.Stages, after.Status.Stages, same)
+	}}
 }
 
 // stacksFrom finds the Stacks that read from a Repository.

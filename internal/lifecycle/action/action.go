@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/promotion"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -32,6 +33,8 @@ const (
 	Resume  = "resume"
 
 	Fetch = "fetch"
+
+	Promote = "promote"
 )
 
 // verbs are what a role has to allow for an action on a resource. A retry takes that of what is tried again.
@@ -51,6 +54,7 @@ var verbs = map[string]map[string][]string{
 	},
 	"repositories": {Fetch: {"patch"}},
 	"driftpauses":  {Resume: {"patch", "resume"}},
+	"pipelines":    {Promote: {"patch", "promote"}},
 	// What is done to States goes through Cairn's server, which asks for the verb itself.
 	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "recover": {"recover"}, "restore": {"restore"}},
 }
@@ -129,6 +133,15 @@ func ConfirmDeletions(digest string) client.Patch {
 // test of a Notification.
 func RequestAt(value string) client.Patch {
 	return merge(annotations(map[string]string{v1alpha1.RequestedAtAnnotation: value}))
+}
+
+// PromoteRelease requests the promotion of a release to a stage of a Pipeline.
+func PromoteRelease(q promotion.Request) client.Patch {
+	return merge(annotations(map[string]string{
+		v1alpha1.RequestedAtAnnotation:        q.At,
+		v1alpha1.RequestedPromotionAnnotation: q.Stage + "=" + q.Commit,
+		v1alpha1.RequestedByAnnotation:        q.By,
+	}))
 }
 
 func annotations(all map[string]string) map[string]any {

@@ -20,10 +20,12 @@ var roles = []struct {
 	{"cairn-edit", []string{"stacks", "stacksets", "stackgrants", "variablesets", "notifications", "repositories"},
 		[]string{"create", "update", "patch", "delete"}},
 	{"cairn-edit", []string{"runs"}, []string{"delete"}},
+	{"cairn-promote", []string{"pipelines"}, []string{"promote"}},
+	{"cairn-pipelines", []string{"pipelines"}, []string{"create", "update", "patch", "delete"}},
 	{"cairn-stackpolicies", []string{"stackpolicies"}, []string{"create", "update", "patch", "delete"}},
 	{"cairn-state", []string{"states"}, []string{"pull", "push", "rollback", "unlock", "recover"}},
 	{"cairn-view", []string{"stacks", "stacksets", "stackgrants", "variablesets", "stackpolicies", "notifications",
-		"driftpauses", "runs", "states", "repositories", "pullrequests"}, []string{"get", "list", "watch"}},
+		"driftpauses", "pipelines", "runs", "states", "repositories", "pullrequests"}, []string{"get", "list", "watch"}},
 }
 
 // Role returns the ClusterRole of the chart that allows a verb on a resource, such as runs or runs/logs; empty if none

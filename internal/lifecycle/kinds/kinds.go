@@ -19,7 +19,7 @@ import (
 
 // All are the kinds, in the order in which users see them. Only tests change it.
 var All = []Kind{Stacks, StackSets, Runs, States, Repositories, PullRequests, VariableSets, StackPolicies, StackGrants, Notifications,
-	DriftPauses}
+	DriftPauses, Pipelines}
 
 // Named returns the kind with one of the names that users can write, in any case.
 func Named(name string) (Kind, bool) {

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // The State keeps the rule of spec.preventSelfApproval, so that neither a change of the Stack nor another Stack over
@@ -42,6 +43,8 @@ func (w Snapshot) TakesOverState() bool {
 func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
 	if ended := endedHold(w); ended != nil && spec.Operation == v1alpha1.OperationApply {
 		spec.AfterHold = ended.Text()
+	} else if left := leftRelease(w); left != nil && spec.Operation == v1alpha1.OperationApply {
+		spec.AfterHold = shorten.Line(left.Text(), mostAfterHold) + leftText
 	}
 	if last := w.LastMutatingRun(); last != nil && appliedAPart(last) && spec.Operation == v1alpha1.OperationApply {
 		spec.AfterPartial = last.Name

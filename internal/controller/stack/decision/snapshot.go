@@ -66,6 +66,8 @@ type Snapshot struct {
 	// Hold is the pull request whose code the Stack has, and EndedHold one that held it and was not merged; nil for none.
 	Hold      *v1alpha1.StackHold
 	EndedHold *v1alpha1.EndedHold
+	// Release is the release of the stage of a Pipeline that selects the Stack; nil if none does.
+	Release *v1alpha1.StackRelease
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string
 	// Dependents are the Stacks that name this one as a dependency.

@@ -26,7 +26,7 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 		if s.InputsDigest != w.Digest || !isLater(w.Revision, s.Revision) {
 			s.Revision = w.Revision
 		}
-		s.InputsDigest = w.Digest
+		s.InputsDigest, s.Release = w.Digest, knownRelease(w)
 		if w.Effective != nil {
 			s.VariableSets, s.StackPolicies = w.Effective.Status.VariableSets, w.Effective.Status.StackPolicies
 		}

@@ -53,8 +53,9 @@ func (g *Gatherer) gatherEffective(ctx context.Context, w *decision.Snapshot) er
 	return err
 }
 
-// CheckEffective returns a conflict if the API server has other VariableSets or StackPolicies for a Stack than the
-// cache had, which may be older than that of Stacks: a Stack is never planned without those that were there before it.
+// CheckEffective returns a conflict if the API server has other VariableSets, StackPolicies or releases for a Stack than
+// the cache had, which may be older than that of Stacks: a Stack is never planned without those that were there before it,
+// nor with a release that its stage does not have.
 func (g *Gatherer) CheckEffective(ctx context.Context, w decision.Snapshot) error {
 	with, problem, err := Effective(ctx, g.Live, w.Stack)
 	if err != nil {
@@ -63,12 +64,16 @@ func (g *Gatherer) CheckEffective(ctx context.Context, w decision.Snapshot) erro
 	known := w.Effective.Status
 	if problem != nil || !equality.Semantic.DeepEqual(with.Status.VariableSets, known.VariableSets) ||
 		!equality.Semantic.DeepEqual(with.Status.StackPolicies, known.StackPolicies) {
-		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), w.Stack.Name, errSelectionChanged)
+		return changedMeanwhile(w.Stack)
 	}
-	return nil
+	return g.checkRelease(ctx, w)
 }
 
-var errSelectionChanged = errors.New("its VariableSets or StackPolicies changed")
+func changedMeanwhile(stack *v1alpha1.Stack) error {
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), stack.Name, errSelectionChanged)
+}
+
+var errSelectionChanged = errors.New("its VariableSets, StackPolicies or Pipelines changed")
 
 // StackPolicyObjects returns the values of ObjectIndex for a StackPolicy: the objects that Stacks read because of it.
 func StackPolicyObjects(o client.Object) []string {

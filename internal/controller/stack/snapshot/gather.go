@@ -92,6 +92,9 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 	if err := g.gatherHold(ctx, &w); err != nil {
 		return w, err
 	}
+	if err := g.gatherRelease(ctx, &w); err != nil {
+		return w, err
+	}
 	doc, err := g.gatherDeclared(ctx, &w, g.Code.Own()) // the code has what the Stack depends on
 	if err != nil {
 		return w, err

@@ -7,8 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/controller/code"
-	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/stack/decision"
 )
 
@@ -79,25 +77,4 @@ func requestsOf(stack *v1alpha1.Stack, pull *v1alpha1.PullRequest) (requests []d
 		}})
 	}
 	return requests
-}
-
-// gatherDeclared begins the document with the code that the Stack has: of its source, or of the pull request that holds
-// it.
-func (g *Gatherer) gatherDeclared(ctx context.Context, w *decision.Snapshot, from code.Source) (inputs.Document, error) {
-	if w.Hold == nil {
-		return g.gatherSource(ctx, w, from)
-	}
-	if _, _, err := from.Resolve(ctx, w.Effective); err != nil { // which records what the source has now
-		return inputs.Document{}, err
-	}
-	proposal, problem, err := g.Code.Held(ctx, w.Effective, w.Hold)
-	if err != nil {
-		return inputs.Document{}, err
-	}
-	if problem != nil {
-		w.Problem = problem
-		return g.gatherSource(ctx, w, from) // which reads no code then
-	}
-	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
-	return g.gatherSource(ctx, w, proposal)
 }

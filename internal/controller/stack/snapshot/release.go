@@ -1,0 +1,105 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/code"
+	"cairn.dev/cairn/internal/controller/inputs"
+	"cairn.dev/cairn/internal/controller/stack/decision"
+	"cairn.dev/cairn/internal/lifecycle/promotion"
+)
+
+// The cache has Pipelines, so that a reconcile reads none from the API server. Before a Run is created, they are listed
+// once past the cache.
+//
+// +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=pipelines,verbs=list;watch
+
+// releaseAgain is when a Stack without a release is checked again. A promotion is an event, which comes before.
+const releaseAgain = 10 * time.Minute
+
+// release returns the release of the stage that selects a Stack; nil if none does. The problem is why the Stack cannot
+// have it. If the Pipelines cannot be read, that is an error: the Stack never reads the branch instead.
+func release(
+	ctx context.Context, from client.Reader, stack *v1alpha1.Stack,
+) (*v1alpha1.StackRelease, *decision.Problem, error) {
+	var all v1alpha1.PipelineList
+	err := from.List(ctx, &all, client.InNamespace(stack.Namespace), client.UnsafeDisableDeepCopy) // only read
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the Pipelines that select Stack %s: %w", stack.Name, err)
+	}
+	found, err := promotion.Of(stack, all.Items)
+	if problem, ok := errors.AsType[*promotion.Problem](err); ok {
+		return nil, &decision.Problem{Reason: problem.Reason, Message: problem.Message}, nil
+	}
+	return found, nil, err
+}
+
+// gatherRelease adds the release of the stage that selects the Stack.
+func (g *Gatherer) gatherRelease(ctx context.Context, w *decision.Snapshot) error {
+	found, problem, err := release(ctx, g.Client, w.Stack)
+	if err != nil {
+		return err
+	}
+	w.Release = found
+	switch {
+	case problem != nil:
+	case found == nil:
+		return nil
+	case w.Hold != nil:
+		problem = &decision.Problem{Reason: v1alpha1.ReasonPipelineConflict, Message: fmt.Sprintf(
+			"%s holds the Stack, which %s selects: comment /cairn unlock there", w.Hold.Text(), found.Text())}
+	case found.Commit == "":
+		problem = &decision.Problem{
+			Transient: true, After: releaseAgain, Reason: v1alpha1.ReasonAwaitingRelease,
+			Message: found.Text() + " has no release yet: the Stack stays as it is until a release is promoted",
+		}
+	}
+	if w.Problem == nil {
+		w.Problem = problem
+	}
+	return nil
+}
+
+// checkRelease returns a conflict if the API server has another release for a Stack than the cache had.
+func (g *Gatherer) checkRelease(ctx context.Context, w decision.Snapshot) error {
+	now, problem, err := release(ctx, g.Live, w.Stack)
+	if err != nil {
+		return err
+	}
+	if problem != nil || (now == nil) != (w.Release == nil) || now != nil && *now != *w.Release {
+		return changedMeanwhile(w.Stack)
+	}
+	return nil
+}
+
+// gatherDeclared begins the document with the code that the Stack has: of its source, of the release of the stage that
+// selects it, or of the pull request that holds it.
+func (g *Gatherer) gatherDeclared(
+	ctx context.Context, w *decision.Snapshot, from code.Source,
+) (inputs.Document, error) {
+	if w.Hold == nil && w.Release == nil || w.Problem != nil {
+		return g.gatherSource(ctx, w, from)
+	}
+	if _, _, err := from.Resolve(ctx, w.Effective); err != nil { // which records what the source has now
+		return inputs.Document{}, err
+	}
+	if w.Release != nil {
+		return g.gatherSource(ctx, w, g.Code.Released(w.Release.Commit))
+	}
+	proposal, problem, err := g.Code.Held(ctx, w.Effective, w.Hold)
+	if err != nil {
+		return inputs.Document{}, err
+	}
+	if problem != nil {
+		w.Problem = problem
+		return g.gatherSource(ctx, w, from) // which reads no code then
+	}
+	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
+	return g.gatherSource(ctx, w, proposal)
+}
