@@ -50,7 +50,7 @@ var users = map[string]struct {
 	"abe":   {roles: []string{"cairn-edit", "cairn-approve"}},
 	"dora":  {roles: []string{"cairn-edit", "cairn-destroy"}},
 	"root":  {rights: []rbacv1.PolicyRule{may("*", "*")}},
-	"paul":  {roles: []string{"cairn-promote"}},
+	"petra": {roles: []string{"cairn-promote"}},
 	"pia":   {roles: []string{"cairn-pipelines", "cairn-edit"}},
 	"pam":   {roles: []string{"cairn-pipelines", "cairn-promote"}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
@@ -768,13 +768,13 @@ func TestUsersAndPipelines(t *testing.T) {
 	}
 	writes(t, p, []change{
 		{"pia", promotes("1", "pia"), "this requires the verb promote"},
-		{"paul", promotes("1", "pia"), "must be paul, the user who promotes"},
-		{"paul", promotes("1", "paul"), ""},
-		{"paul", `{"metadata":{"annotations":{"cairn.dev/requested-promotion":"dev=c2"}}}`, "set them together with a new cairn.dev/requested-at"},
+		{"petra", promotes("1", "pia"), "must be petra, the user who promotes"},
+		{"petra", promotes("1", "petra"), ""},
+		{"petra", `{"metadata":{"annotations":{"cairn.dev/requested-promotion":"dev=c2"}}}`, "set them together with a new cairn.dev/requested-at"},
 		{"pia", `{"metadata":{"annotations":{"cairn.dev/requested-at":null}}}`, "this requires the verb promote"},
 		{"pia", `{"spec":{"ref":"next"}}`, "this requires the verb promote on the Pipeline, in addition to update"},
-		{"paul", `{"spec":{"ref":"next"}}`, "this requires the verb update"},
-		{"paul", `{"metadata":{"labels":{"a":"b"}}}`, "this requires the verb update"},
+		{"petra", `{"spec":{"ref":"next"}}`, "this requires the verb update"},
+		{"petra", `{"metadata":{"labels":{"a":"b"}}}`, "this requires the verb update"},
 		{"pia", `{"metadata":{"labels":{"a":"b"}}}`, ""},
 		{"pam", `{"spec":{"ref":"next"}}`, ""},
 	})

@@ -134,7 +134,7 @@ func crds(f Facts) []Result {
 }
 
 // shared are plural names of Cairn's CRDs that other projects use too.
-var shared = []string{"notifications", "repositories", "runs", "stacks", "stacksets", "states"}
+var shared = []string{"notifications", "pipelines", "repositories", "runs", "stacks", "stacksets", "states"}
 
 // foreign is the result of CRDs that belong to another release than the one to install.
 func foreign(check string, releases []string, want string) Result {
