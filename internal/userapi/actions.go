@@ -26,6 +26,14 @@ type Rejection struct {
 	PlanDigest string `json:"planDigest"`
 }
 
+// A Promotion promotes a release to a stage of a Pipeline.
+type Promotion struct {
+	// The name of the stage.
+	Stage string `json:"stage"`
+	// The commit of the release, as status.releases of the Pipeline has it.
+	Release string `json:"release"`
+}
+
 // Events are the Kubernetes events of an object, newest first.
 type Events struct {
 	// The events.

@@ -1,5 +1,5 @@
 import type { LucideIcon } from 'lucide-react'
-import { Activity, Bell, Blocks, Boxes, CircleStop, Database, GitBranch, GitPullRequest } from 'lucide-react'
+import { Activity, Bell, Blocks, Boxes, CircleStop, Database, GitBranch, GitPullRequest, Route } from 'lucide-react'
 import { inWords } from './ui/tone'
 import { safe } from './views/text/escape'
 
@@ -20,6 +20,8 @@ type Kind = {
   many?: string
   /** The second key of the shortcut to the page, after g. A kind without it is not in the navigation: pages link to it. */
   key?: string
+  /** Whether the navigation of a phone leaves the page out: it has no room for all. */
+  wide?: boolean
   icon: LucideIcon
   /** Whether the command palette finds objects by their names. */
   found?: boolean
@@ -108,6 +110,21 @@ export const kinds = {
     many: 'drift pauses',
     icon: CircleStop,
     filters: { namespace, ready: { label: 'Ready' } },
+    sort: 'name',
+  },
+  pipelines: {
+    kind: 'Pipeline',
+    label: 'Pipelines',
+    key: 'l',
+    wide: true,
+    icon: Route,
+    found: true,
+    filters: {
+      namespace,
+      ready: { label: 'Ready' },
+      reason: { label: 'Reason', word: inWords },
+      repository: { label: 'Repository', free: true },
+    },
     sort: 'name',
   },
 } as const satisfies Record<string, Kind>

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/lifecycle/action"
 	"cairn.dev/cairn/internal/lifecycle/approval"
 	"cairn.dev/cairn/internal/lifecycle/kinds"
+	"cairn.dev/cairn/internal/lifecycle/promotion"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -48,6 +49,7 @@ func (s *API) addActions(mux router) {
 	write("stacks", action.Suspend, "update", s.suspendStack(action.Suspend))
 	write("stacks", action.Resume, "update", s.suspendStack(action.Resume))
 	write("driftpauses", action.Resume, "resume", s.resumeDrift)
+	write("pipelines", action.Promote, "promote", s.promoteRelease)
 	write("repositories", action.Fetch, "patch", s.fetchRepository)
 }
 
@@ -198,6 +200,26 @@ func (s *API) resumeDrift(w http.ResponseWriter, r *http.Request, a ask) error {
 		return httpapi.Errorf(http.StatusConflict, "the corrections of drift in namespace %s are not paused", o.Namespace)
 	}
 	return s.done(w, r, a, kinds.DriftPauses, o, action.ResumeDrift(*o.Status.Since, a.GetName()))
+}
+
+// promoteRelease requests the promotion of a release to a stage, if the Pipeline allows that now.
+func (s *API) promoteRelease(w http.ResponseWriter, r *http.Request, a ask) error {
+	var sent userapi.Promotion
+	if err := s.sentJSON(w, r, &sent); err != nil {
+		return err
+	}
+	o := &v1alpha1.Pipeline{}
+	if err := s.read(r.Context(), a, "Pipeline", o); err != nil {
+		return err
+	}
+	a.noted("action", action.Promote)
+	now := s.Now()
+	q := promotion.Request{At: action.Now(now), Stage: sent.Stage, Commit: sent.Release, By: a.GetName()}
+	if why := promotion.Check(o, q, now); why != "" {
+		return httpapi.Errorf(http.StatusConflict, "nothing is promoted: %s", why)
+	}
+	a.noted("stage", q.Stage, "release", q.Commit)
+	return s.done(w, r, a, kinds.Pipelines, o, action.PromoteRelease(q))
 }
 
 func (s *API) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) error {

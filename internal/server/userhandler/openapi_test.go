@@ -192,6 +192,10 @@ func addActions(all map[string]endpoint) {
 	all["POST "+ns+"driftpauses/{name}/resume"] = endpoint{
 		summary: "Resume the corrections of drift in a namespace; 409 if they are not paused." + own + "resume on driftpauses.", answer: detailOf(kinds.DriftPauses),
 	}
+	all["POST "+ns+"pipelines/{name}/promote"] = endpoint{
+		summary: "Promote a release to a stage of a Pipeline; 409 if that is not possible now." + own + "promote on pipelines.", answer: detailOf(kinds.Pipelines),
+		body: "application/json", sent: userapi.Promotion{},
+	}
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
 		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: detailOf(kinds.Repositories),
 	}

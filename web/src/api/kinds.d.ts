@@ -374,6 +374,273 @@ export interface components {
             };
         };
         /**
+         * @description Pipeline promotes commits through stages, such as dev, staging and production. A Stack that a stage selects has the
+         *     code of the commit that its stage has, and not that of the branch.
+         */
+        Pipeline: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec declares the stages. */
+            spec: {
+                /** @description Ref is the branch whose commits become releases. Default: spec.ref of the Repository. Example: main. */
+                ref?: string;
+                /**
+                 * @description Releases is which releases a stage gets. Latest: the newest one that the stage before has completed; releases that
+                 *     did not begin in the stage are skipped. Every: each release, one after another. Default: Latest.
+                 * @default Latest
+                 * @enum {string}
+                 */
+                releases: "Latest" | "Every";
+                /**
+                 * @description Repository is the Repository whose commits are promoted. The Stacks of all stages must have their code from it. Its
+                 *     spec.allowedNamespaces must include the namespace of the Pipeline. It cannot change.
+                 */
+                repository: {
+                    /** @description Name is the name of the Repository. */
+                    name: string;
+                    /**
+                     * @description Namespace is the namespace of the Repository. Its spec.allowedNamespaces must include the namespace of
+                     *     the Stack. Default: the namespace of the Stack.
+                     */
+                    namespace?: string;
+                };
+                /** @description Stages are the stages in the order in which a release passes them. At most 20. */
+                stages: {
+                    /** @description Name is the name of the stage. Example: production. */
+                    name: string;
+                    /**
+                     * @description Promote is how the stage gets a release. Automatic: as soon as the stage before has completed it. Manual: after a
+                     *     user with the verb promote on the Pipeline requests it, for example with cairn promote. Default: Manual.
+                     * @default Manual
+                     * @enum {string}
+                     */
+                    promote: "Automatic" | "Manual";
+                    /**
+                     * @description Soak is the time that a release stays in the stage after it is applied, before the stage is complete. At most 720h.
+                     *     Default: 0s. Example: 30m.
+                     */
+                    soak?: string;
+                    /**
+                     * @description Stacks selects the Stacks of the stage in the namespace of the Pipeline by their labels. A Stack that several stages
+                     *     select starts no Run. Example: {matchLabels: {env: production}}.
+                     */
+                    stacks: {
+                        /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
+                        matchExpressions?: {
+                            /** @description key is the label key that the selector applies to. */
+                            key: string;
+                            /**
+                             * @description operator represents a key's relationship to a set of values.
+                             *     Valid operators are In, NotIn, Exists and DoesNotExist.
+                             */
+                            operator: string;
+                            /**
+                             * @description values is an array of string values. If the operator is In or NotIn,
+                             *     the values array must be non-empty. If the operator is Exists or DoesNotExist,
+                             *     the values array must be empty. This array is replaced during a strategic
+                             *     merge patch.
+                             */
+                            values?: string[];
+                        }[];
+                        /**
+                         * @description matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels
+                         *     map is equivalent to an element of matchExpressions, whose key field is "key", the
+                         *     operator is "In", and the values array contains only "value". The requirements are ANDed.
+                         */
+                        matchLabels?: {
+                            [key: string]: string;
+                        };
+                    };
+                }[];
+            };
+            /**
+             * @description Status reports which commit each stage has. observedGeneration is -1 until an operator reconciles the Pipeline.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
+                /** @description Conditions are the latest observations. Ready is True if all stages have completed the newest release. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /**
+                 * @description LastHandledRequest is the last request for a promotion (annotation cairn.dev/requested-at) that was accepted or
+                 *     rejected.
+                 */
+                lastHandledRequest?: {
+                    /**
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
+                     *     with another value. A Repository rejects no request.
+                     */
+                    rejected?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description Time at which it was handled. Example: 2026-11-20T12:00:01Z
+                     */
+                    time: string;
+                    /** @description Value of the annotation. Example: 2026-11-20T12:00:00Z */
+                    value: string;
+                };
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator reconciles the
+                 *     Pipeline.
+                 */
+                observedGeneration?: number;
+                /**
+                 * @description Releases are the commits that changed the code of a Stack of the Pipeline, newest first: the last 20, and older ones
+                 *     that a stage has. Commits that were fetched together are one release.
+                 */
+                releases?: {
+                    /** @description Author wrote the commit, by name. At most 300 characters. */
+                    author?: string;
+                    /** @description Commit is the ID of the commit. Example: 1f3c.... */
+                    commit: string;
+                    /**
+                     * Format: date-time
+                     * @description CreatedAt is the time when Cairn found the commit.
+                     */
+                    createdAt: string;
+                    /**
+                     * Format: int32
+                     * @description Stacks is the number of Stacks of the Pipeline whose code differs from the release before.
+                     */
+                    stacks: number;
+                    /** @description Stages are the stages that had the release, or have it. */
+                    stages?: {
+                        /**
+                         * Format: date-time
+                         * @description CompletedAt is the time when the stage completed the release. Unset if it did not since promotedAt.
+                         */
+                        completedAt?: string;
+                        /** @description Name is the name of the stage. */
+                        name: string;
+                        /**
+                         * Format: date-time
+                         * @description PromotedAt is the last time when the stage got the release.
+                         */
+                        promotedAt: string;
+                        /** @description PromotedBy is the user who promoted it, as the name of a user for RBAC. Unset if the stage promotes automatically. */
+                        promotedBy?: string;
+                    }[];
+                    /** @description Subject is the first line of the message of the commit. At most 300 characters. */
+                    subject?: string;
+                }[];
+                /** @description Stages report the stages, in the order of spec.stages. Stacks have the code of the release of their stage. */
+                stages?: {
+                    /**
+                     * Format: int32
+                     * @description Affected is the number of Stacks whose code differs between base and the release, and of those that are not known to
+                     *     have applied base.
+                     */
+                    affected: number;
+                    /**
+                     * Format: int32
+                     * @description Applied is the number of affected Stacks that have applied the release.
+                     */
+                    applied: number;
+                    /**
+                     * Format: date-time
+                     * @description AppliedAt is the time when all affected Stacks had applied the release. The soak counts from it.
+                     */
+                    appliedAt?: string;
+                    /**
+                     * @description Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or if
+                     *     the release replaced one that the stage did not complete: all Stacks are affected then.
+                     */
+                    base?: string;
+                    /**
+                     * @description Hold is set after a user promoted an earlier release. The stage gets no release automatically until a user promotes
+                     *     a newer one, or the same one again.
+                     */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description At is the time of the promotion.
+                         */
+                        at: string;
+                        /** @description By is the user who promoted an earlier release, as the name of a user for RBAC. */
+                        by: string;
+                    };
+                    /** @description Message describes the state. */
+                    message?: string;
+                    /** @description Name is the name of the stage. */
+                    name: string;
+                    /** @description Next is the release that the stage can get. Unset if there is none. */
+                    next?: string;
+                    /**
+                     * Format: int64
+                     * @description Promotion counts the promotions of the stage. A Stack reports it with the release that it has.
+                     */
+                    promotion?: number;
+                    /** @description Release is the commit that the Stacks of the stage have. Unset before the first one. */
+                    release?: string;
+                    /**
+                     * Format: date-time
+                     * @description Since is the time of the last change of state or release.
+                     */
+                    since: string;
+                    /**
+                     * Format: int32
+                     * @description Stacks is the number of Stacks in the stage.
+                     */
+                    stacks: number;
+                    /**
+                     * @description State is what the stage does with its release.
+                     * @enum {string}
+                     */
+                    state: "Waiting" | "Progressing" | "Failed" | "Soaking" | "Complete";
+                }[];
+            };
+        };
+        /**
          * @description PullRequest is a pull request (merge request) of a Repository, with the plans of the Stacks that it affects. Cairn
          *     creates it while the pull request is open, and deletes it 14 days after the merge; users read it.
          */
@@ -2086,9 +2353,10 @@ export interface components {
             /** @description Spec declares the operation. It is immutable except for approval, rejection and cancel. */
             spec: {
                 /**
-                 * @description AfterHold describes the pull request that was applied to the Stack before its merge and was not merged. The Run
-                 *     leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12,
-                 *     which was closed without a merge.
+                 * @description AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before its
+                 *     merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run leaves what
+                 *     that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12, which was
+                 *     closed without a merge.
                  */
                 afterHold?: string;
                 /**
@@ -4470,6 +4738,26 @@ export interface components {
                      * @description Version is the version of the State. Example: 5.
                      */
                     version: number;
+                };
+                /**
+                 * @description Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does not
+                 *     select the Stack any more, it stays until other inputs are applied: each plan waits for an approval meanwhile. Unset
+                 *     if there is none.
+                 */
+                release?: {
+                    /** @description Commit is the commit that the stage has. inputsDigest is that of the code of this commit. */
+                    commit: string;
+                    /** @description Pipeline is the name of the Pipeline, in the namespace of the Stack. */
+                    pipeline: string;
+                    /**
+                     * Format: int64
+                     * @description Promotion is that of the stage (status.stages[].promotion of the Pipeline).
+                     */
+                    promotion: number;
+                    /** @description Stage is the name of the stage. */
+                    stage: string;
+                    /** @description UID of the Pipeline. */
+                    uid: string;
                 };
                 /**
                  * @description ReservedRun is the newest name that Cairn reserved for a Run, and the purpose of that Run. Cairn writes

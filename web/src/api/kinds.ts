@@ -11,6 +11,7 @@ export type RunObject = Kinds['Run']
 export type RepositoryObject = Kinds['Repository']
 export type StateObject = Kinds['State']
 export type NotificationObject = Kinds['Notification']
+export type PipelineObject = Kinds['Pipeline']
 export type PullRequestObject = Kinds['PullRequest']
 
 /** Rows of lists, and objects as Kubernetes has them, of each kind. */

@@ -691,6 +691,272 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pipelines of a namespace. Needs list on pipelines. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfPipeline"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pipelines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of the pipelines, with the whole object. Needs get on pipelines. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfPipeline"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pipelines/{name}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The actions on a Pipeline that the roles of the caller allow, in any phase. Needs get on pipelines. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Access"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pipelines/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The events of a Pipeline, the newest first. Needs get on pipelines. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Events"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/namespaces/{namespace}/pipelines/{name}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Promote a release to a stage of a Pipeline; 409 if that is not possible now. The server writes it as the caller, who needs patch and promote on pipelines. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["Promotion"];
+                };
+            };
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DetailOfPipeline"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/pullrequests": {
         parameters: {
             query?: never;
@@ -3948,6 +4214,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pipelines of all namespaces in which the caller can list them. Needs list on pipelines. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The value of next in the previous page. */
+                    after?: string;
+                    /** @description The value of a group whose rows are left out. Repeat the parameter for several groups. */
+                    collapsed?: string;
+                    /** @description A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields. */
+                    facet?: string;
+                    /** @description The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks. */
+                    group?: string;
+                    /** @description The number of rows of a page: 1 to 500. Default: 50. */
+                    limit?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    namespace?: string;
+                    /** @description Only rows that contain all of these words, in any case. */
+                    q?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    ready?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    reason?: string;
+                    /** @description Only rows with this value. Repeat the parameter for several values. */
+                    repository?: string;
+                    /** @description The sort key, with - in front for descending order. */
+                    sort?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PageOfPipeline"];
+                    };
+                };
+                /** @description Error, as in RFC 9457. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pullrequests": {
         parameters: {
             query?: never;
@@ -4957,6 +5291,14 @@ export interface components {
             row: components["schemas"]["Notification"];
         };
         /** @description A Detail is an object with its row. */
+        DetailOfPipeline: {
+            /** @description The object as in Kubernetes, without managed fields. */
+            object?: {
+                [key: string]: unknown;
+            };
+            row: components["schemas"]["Pipeline"];
+        };
+        /** @description A Detail is an object with its row. */
         DetailOfPullRequest: {
             /** @description The object as in Kubernetes, without managed fields. */
             object?: {
@@ -5308,6 +5650,22 @@ export interface components {
             total: number;
         };
         /** @description A Page is one page of a list, which the server has filtered and sorted. */
+        PageOfPipeline: {
+            /** @description The values of the fields that the parameter `facet` requests. */
+            facets?: components["schemas"]["Facet"][];
+            /** @description The groups of this page in order, if the parameter `group` groups the list. They include collapsed groups. */
+            groups?: components["schemas"]["Group"][];
+            /** @description The rows of this page. */
+            items?: components["schemas"]["Pipeline"][];
+            /** @description The value of the parameter `after` for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description The number of rows that match, on all pages.
+             */
+            total: number;
+        };
+        /** @description A Page is one page of a list, which the server has filtered and sorted. */
         PageOfPullRequest: {
             /** @description The values of the fields that the parameter `facet` requests. */
             facets?: components["schemas"]["Facet"][];
@@ -5451,6 +5809,48 @@ export interface components {
              */
             total: number;
         };
+        /** @description A Pipeline is a row of the list of Pipelines. */
+        Pipeline: {
+            /**
+             * Format: date-time
+             * @description The time at which the status of Ready changed.
+             */
+            changed?: string;
+            /**
+             * Format: date-time
+             * @description The time at which the object was created.
+             */
+            created: string;
+            /** @description Whether the Pipeline is being deleted. */
+            deleted: boolean;
+            /** @description The message of the condition Ready. */
+            message?: string;
+            /** @description The name of the object. */
+            name: string;
+            /** @description The namespace of the object. */
+            namespace: string;
+            /** @description The status of the condition Ready: True, False or Unknown. */
+            ready: string;
+            /** @description The reason of the condition Ready. */
+            reason?: string;
+            /** @description The name of the Repository whose commits are promoted. */
+            repository: string;
+            /** @description The stages, in their order. */
+            stages?: components["schemas"]["PipelineStage"][];
+            /** @description The UID of the object. */
+            uid: string;
+        };
+        /** @description A PipelineStage is a stage of a Pipeline. */
+        PipelineStage: {
+            /** @description The name of the stage. */
+            name: string;
+            /** @description The commit that the stage can get. Unset if there is none. */
+            next?: string;
+            /** @description The commit that the stage has. Unset before the first one. */
+            release?: string;
+            /** @description What the stage does with its release: Waiting, Progressing, Failed, Soaking or Complete. */
+            state: string;
+        };
         /** @description Change is the change of one resource. */
         PlanChange: {
             /** @description One of delete, replace, forget, invoke, update, create, import, move or read. */
@@ -5496,6 +5896,13 @@ export interface components {
             title: string;
             /** @description Always about:blank: the title is the meaning of the status. */
             type: string;
+        };
+        /** @description A Promotion promotes a release to a stage of a Pipeline. */
+        Promotion: {
+            /** @description The commit of the release, as status.releases of the Pipeline has it. */
+            release: string;
+            /** @description The name of the stage. */
+            stage: string;
         };
         /** @description A PullRequest is a row of the list of PullRequests. */
         PullRequest: {

@@ -24,11 +24,11 @@ const placeOf = (plural: Plural) => {
 const afterStates = plurals.indexOf('states') + 1
 
 const places = [
-  { to: '/', label: 'Overview', key: 'o', icon: Home } as const,
+  { to: '/', label: 'Overview', key: 'o', icon: Home, wide: false } as const,
   ...plurals.slice(0, afterStates).flatMap(placeOf),
-  { to: '/resources', label: 'Resources', key: 'e', icon: Layers } as const,
+  { to: '/resources', label: 'Resources', key: 'e', icon: Layers, wide: false } as const,
   ...plurals.slice(afterStates).flatMap(placeOf),
-  { to: '/graph', label: 'Graph', key: 'd', icon: Network } as const,
+  { to: '/graph', label: 'Graph', key: 'd', icon: Network, wide: false } as const,
 ]
 
 /** The frame around every page but the sign-in. */
@@ -127,29 +127,31 @@ function Places({ className, below }: { className: string; below?: boolean }) {
   const waiting = useQuery(listQuery('runs', { phase: 'AwaitingApproval', limit: 1 }))
   return (
     <nav aria-label="Pages" className={className}>
-      {places.map(({ to, label, icon: Icon }) => (
-        <Link
-          key={to}
-          to={to}
-          activeOptions={{ exact: to === '/', includeSearch: false }}
-          className={
-            below
-              ? 'text-muted data-[status=active]:text-accent relative flex min-w-0 grow flex-col items-center gap-0.5 px-px py-1.5 text-[0.625rem]'
-              : 'text-muted hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:text-ink flex h-8 items-center gap-2 rounded-md px-2 font-medium'
-          }
-        >
-          <Icon aria-hidden className={below ? 'size-5' : 'size-4'} />
-          <span className="max-w-full truncate">{label}</span>
-          {to === '/runs' && !!waiting.data?.total && (
-            <span
-              aria-label={`${waiting.data.total} await approval`}
-              className={`bg-warnbg text-warn rounded px-1 text-xs tabular-nums ${below ? 'absolute top-0.5 ml-7' : 'ml-auto'}`}
-            >
-              {waiting.data.total > 999 ? '999+' : waiting.data.total}
-            </span>
-          )}
-        </Link>
-      ))}
+      {places
+        .filter((p) => !below || !p.wide)
+        .map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact: to === '/', includeSearch: false }}
+            className={
+              below
+                ? 'text-muted data-[status=active]:text-accent relative flex min-w-0 grow flex-col items-center gap-0.5 px-px py-1.5 text-[0.625rem]'
+                : 'text-muted hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:text-ink flex h-8 items-center gap-2 rounded-md px-2 font-medium'
+            }
+          >
+            <Icon aria-hidden className={below ? 'size-5' : 'size-4'} />
+            <span className="max-w-full truncate">{label}</span>
+            {to === '/runs' && !!waiting.data?.total && (
+              <span
+                aria-label={`${waiting.data.total} await approval`}
+                className={`bg-warnbg text-warn rounded px-1 text-xs tabular-nums ${below ? 'absolute top-0.5 ml-7' : 'ml-auto'}`}
+              >
+                {waiting.data.total > 999 ? '999+' : waiting.data.total}
+              </span>
+            )}
+          </Link>
+        ))}
     </nav>
   )
 }

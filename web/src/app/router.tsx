@@ -105,6 +105,16 @@ const kindRoutes = [
     path: '/driftpauses/$namespace/$name',
     component: lazyRouteComponent(() => import('../pages/DriftPause')),
   }),
+  createRoute({
+    ...list,
+    path: '/pipelines',
+    component: lazyRouteComponent(() => import('../pages/Pipelines')),
+  }),
+  createRoute({
+    ...object,
+    path: '/pipelines/$namespace/$name',
+    component: lazyRouteComponent(() => import('../pages/Pipeline')),
+  }),
 ] as const
 const commitRoute = createRoute({
   getParentRoute: () => appRoute,

@@ -32,6 +32,18 @@ export function readyTone(ready: { ready: string; reason?: string; stalled?: boo
   return 'busy'
 }
 
+const stages: Record<string, Tone> = {
+  Progressing: 'busy',
+  Failed: 'bad',
+  Soaking: 'busy',
+  Complete: 'good',
+}
+
+/** The tone of what a stage of a Pipeline does with its release. */
+export function stageTone(state = ''): Tone {
+  return stages[state] ?? 'none'
+}
+
 const pullPhases: Record<string, Tone> = {
   Merging: 'busy',
   AwaitingCommand: 'warn',
