@@ -38,8 +38,8 @@ const (
 var pipelineReasons = []Reason{
 	{Name: ReasonPromoted, In: InPipeline},
 	{Name: ReasonPromoting, In: InPipeline},
-	{Name: ReasonAwaitingPromotion, In: InPipeline},
-	{Name: ReasonPromotionHeld, In: InPipeline, Severity: SeverityWarning},
+	{Name: ReasonAwaitingPromotion, In: InPipeline, WaitsFor: WaitsForDecision},
+	{Name: ReasonPromotionHeld, In: InPipeline, Severity: SeverityWarning, WaitsFor: WaitsForRequest},
 	{Name: ReasonStageFailed, In: InPipeline, Severity: SeverityError},
 	{Name: ReasonStageEmpty, In: InPipeline, Severity: SeverityWarning},
 	{Name: ReasonAwaitingRelease, In: InPipeline | InStack},

@@ -167,6 +167,14 @@ export async function createFleet(cairn) {
     })
     await apply({ apiVersion: 'cairn.dev/v1alpha1', kind: 'DriftPause', metadata: { name: 'mass-drift', namespace } })
     await until('driftpause/mass-drift', 'jsonpath={.status.conditions[0].reason}=MassDrift')
+    await apply({ // whose stages select no Stack, so it has no release
+      apiVersion: 'cairn.dev/v1alpha1', kind: 'Pipeline', metadata: { name: 'shop', namespace },
+      spec: {
+        repository: { name: 'infra' },
+        stages: ['dev', 'staging', 'production'].map((name) => ({ name, stacks: { matchLabels: { pipeline: 'shop', stage: name } } })),
+      },
+    })
+    await until('pipeline/shop', 'jsonpath={.status.conditions[0].reason}=AwaitingRelease')
     await apply(environments)
     await until('stackset/environments', 'condition=Ready')
     const revision = await kubectl('get', 'stack/network', `--namespace=${namespace}`, '--output=jsonpath={.status.revision}')

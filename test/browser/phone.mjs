@@ -57,6 +57,7 @@ describe('a phone', () => {
     ['/pullrequests', 'Pull requests'],
     ['/notifications', 'Notifications'],
     ['/driftpauses', 'Drift pauses'],
+    ['/pipelines', 'Pipelines'],
     ['/graph', /\d+ listed/],
   ]) {
     test(`${path} fits the width of a phone`, async () => {

@@ -35,6 +35,8 @@ export const views = [
   { path: '/notifications/prod/on-call', shows: 'is being sent' },
   { path: '/driftpauses', shows: 'Mass drift' },
   { path: '/driftpauses/prod/mass-drift', shows: 'a user created this DriftPause' },
+  { path: '/pipelines', shows: 'Awaiting release' },
+  { path: '/pipelines/prod/shop', shows: 'No release yet' },
   { path: '/no/such/page', shows: 'Page not found' },
   { path: '/graph', shows: 'depends on network', screen: 'graph' },
 ]
