@@ -19,6 +19,7 @@ export type WaitsFor = keyof typeof waitsForText
 export const waits: Partial<Record<string, WaitsFor>> = {
   ApplyNever: 'Decision',
   AwaitingApproval: 'Approval',
+  AwaitingPromotion: 'Decision',
   Canceling: 'Engine',
   ChangesPending: 'Decision',
   DeletionProtected: 'Decision',
@@ -29,6 +30,7 @@ export const waits: Partial<Record<string, WaitsFor>> = {
   PodCreateFailed: 'Pod',
   PodPending: 'Pod',
   PodTerminating: 'Pod',
+  PromotionHeld: 'Request',
   Queued: 'Queue',
   Retrying: 'Retry',
   RunCanceled: 'Request',
