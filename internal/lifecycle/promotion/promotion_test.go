@@ -99,8 +99,8 @@ func invalid(p *v1alpha1.Pipeline) {
 	p.Spec.Stages[0].Stacks.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Equals"}}
 }
 
-// TestRequested checks which annotations are a promotion that waits.
-func TestRequested(t *testing.T) {
+// TestRequestedPromotion checks which annotations are a promotion that waits.
+func TestRequestedPromotion(t *testing.T) {
 	asks := func(p *v1alpha1.Pipeline) {
 		p.Annotations = map[string]string{
 			v1alpha1.RequestedAtAnnotation: "2", v1alpha1.RequestedPromotionAnnotation: "production=c1",
@@ -132,8 +132,8 @@ func TestRequested(t *testing.T) {
 	}
 }
 
-// TestCheck checks which promotions are possible: a release that the stage before has completed, or that the stage had.
-func TestCheck(t *testing.T) {
+// TestPromotionCheck checks which promotions are possible: a release that the stage before has completed, or that the stage had.
+func TestPromotionCheck(t *testing.T) {
 	p := aPipeline("shop")
 	done := &metav1.Time{Time: noon}
 	p.Status.Releases = []v1alpha1.Release{

@@ -261,8 +261,8 @@ func TestWaitingReleaseIsSkipped(t *testing.T) {
 	}
 }
 
-// TestSoak checks that a soak counts from the applies, survives restarts, and begins again after a failure.
-func TestSoak(t *testing.T) {
+// TestSoakOfAStage checks that a soak counts from the applies, survives restarts, and begins again after a failure.
+func TestSoakOfAStage(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.PipelineSpec) { s.Stages[0].Soak = &metav1.Duration{Duration: 30 * time.Minute} })
 	e.decide("c1")
 	e.apply("dev")
