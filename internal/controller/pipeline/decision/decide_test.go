@@ -227,6 +227,23 @@ func TestFailedStackStopsTheStage(t *testing.T) {
 	e.expect("dev c2 Complete, staging c2 Progressing, production  Waiting", v1alpha1.ReasonPromoting)
 }
 
+// TestIncompleteReleaseIsNoBase checks that the release after one that failed is compared with nothing: it is not known
+// what the Stacks have of that.
+func TestIncompleteReleaseIsNoBase(t *testing.T) {
+	e := newEnv(t)
+	e.decide("c0")
+	e.apply("dev")
+	e.decide("c1")
+	if s := e.p.Stage("dev"); s.Release != "c1" || s.Base != "c0" {
+		t.Fatalf("the stage is %+v", s)
+	}
+	e.are("dev", Applied, Failed)
+	e.decide("c2")
+	if s := e.p.Stage("dev"); s.Release != "c2" || s.Base != "" {
+		t.Errorf("the stage is %+v", s)
+	}
+}
+
 // TestReleasesThatStagesGet checks Latest and Every.
 func TestReleasesThatStagesGet(t *testing.T) {
 	for policy, want := range map[v1alpha1.ReleasePolicy]string{
