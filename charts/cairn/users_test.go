@@ -778,6 +778,19 @@ func TestUsersAndPipelines(t *testing.T) {
 		{"pia", `{"metadata":{"labels":{"a":"b"}}}`, ""},
 		{"pam", `{"spec":{"ref":"next"}}`, ""},
 	})
+	by := func(user, patch, want string) {
+		t.Helper()
+		writes(t, p, []change{{user, patch, ""}})
+		if got := p.Annotations[v1alpha1.RequestedByAnnotation]; got != want {
+			t.Errorf("after a request of %s, requested-by is %q", user, got)
+		}
+	}
+	by("pam", asks("requested-at", "2", "requested-promotion", "dev=c2"), "pam") // the name is set for the user
+	by("petra", asks("requested-at", "-"), "pam")
+	by("pam", asks("requested-promotion", "-", "requested-by", "-"), "")
+	by("petra", asks("requested-at", "3", "requested-promotion", "dev=c1"), "petra")
+	writes(t, p, []change{{"pia", asks("requested-at", "-", "requested-promotion", "-", "requested-by", "-"), "this requires the verb promote"}})
+	by("pam", asks("requested-at", "-", "requested-promotion", "-", "requested-by", "-"), "")
 	stack := newStack(nil)
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
 	writes(t, stack, []change{{"ed", `{"metadata":{"labels":{"env":"dev"}}}`, ""}})

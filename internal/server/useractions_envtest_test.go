@@ -104,6 +104,7 @@ func TestUserActionsNeedARole(t *testing.T) {
 	must(t, apiserver.Kube.Create(t.Context(), &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net"}, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
 	}))
+	e.promotes("net")
 	e.retries(&v1alpha1.StackRetry{Operation: v1alpha1.OperationApply, Run: "net-1"})
 	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday", PlanDigest: planDigest}
 	type deed struct {
@@ -123,6 +124,7 @@ func TestUserActionsNeedARole(t *testing.T) {
 		{"stacks", "suspend", []string{"patch", "update"}, nil, `"suspend":true`},
 		{"stacks", "resume", []string{"patch", "update"}, nil, `"cairn.dev/changed-by":"USER"`},
 		{"repositories", "fetch", []string{"patch"}, nil, `"cairn.dev/requested-at":"`},
+		{"pipelines", "promote", []string{"patch", "promote"}, userapi.Promotion{Stage: "dev", Release: "c1"}, `"cairn.dev/requested-by":"USER","cairn.dev/requested-promotion":"dev=c1"`},
 	}
 	e.judged()
 	runs := map[string]string{"approve": "net-2", "reject": "net-3", "cancel": "net-4"}
@@ -183,6 +185,20 @@ func TestUserActionsNeedARole(t *testing.T) {
 	}
 }
 
+// promotes creates a Pipeline that has a release, which its stage dev does not have.
+func (e *env) promotes(name string) {
+	e.Helper()
+	p := &v1alpha1.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
+	p.Spec.Repository.Name = "net"
+	p.Spec.Stages = []v1alpha1.PipelineStage{{
+		Name: "dev", Stacks: metav1.LabelSelector{MatchLabels: map[string]string{"env": "dev"}},
+	}}
+	must(e.T, apiserver.Kube.Create(e.Context(), p))
+	p.Status.ObservedGeneration = p.Generation
+	p.Status.Releases = []v1alpha1.Release{{Commit: "c1", CreatedAt: metav1.Now()}}
+	must(e.T, apiserver.Kube.Status().Update(e.Context(), p))
+}
+
 // What is asked for makes sense, or it is said why not.
 func TestInvalidActionsAreRejected(t *testing.T) {
 	e := newEnv(t)
@@ -207,6 +223,8 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	b.want(409, "no plan waits", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
 	b.want(409, "is Succeeded already", "POST", ns+"/runs/net-1/cancel", nil)
 	b.want(409, "there is nothing to retry", "POST", ns+"/stacks/net/retry", nil)
+	e.promotes("net")
+	b.want(409, "nothing is promoted: Pipeline net has no release", "POST", ns+"/pipelines/net/promote", userapi.Promotion{Stage: "dev", Release: "c2"})
 	e.retries(&v1alpha1.StackRetry{Operation: v1alpha1.OperationDestroy, Run: "net-2"})
 	for _, read := range []string{"", "?operation=Apply"} {
 		b.want(409, "is now of operation Destroy and not", "POST", ns+"/stacks/net/retry"+read, nil)

@@ -306,6 +306,21 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
       ),
     ],
     [
+      'Pipeline',
+      status?.release && (
+        <>
+          stage {status.release.stage} of{' '}
+          <Link
+            to="/pipelines/$namespace/$name"
+            params={{ namespace: row.namespace, name: status.release.pipeline }}
+            className="link"
+          >
+            {status.release.pipeline}
+          </Link>
+        </>
+      ),
+    ],
+    [
       'Values',
       status?.variableSets?.map(({ name, variables = [], env = [] }) => (
         <div key={name} className="break-words">

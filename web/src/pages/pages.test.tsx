@@ -167,6 +167,14 @@ describe('a Stack', () => {
     expect(screen.getByText('of VariableSet all')).toBeInTheDocument()
   })
 
+  test('links to the Pipeline whose release it has', async () => {
+    const release = { pipeline: 'shop', uid: 'u', stage: 'production', commit: '1f3c', promotion: 2 }
+    showApp('/stacks/shop/web', { [at]: stack({}, { status: { release } }) })
+    const link = await screen.findByRole('link', { name: 'shop' })
+    expect(link).toHaveAttribute('href', '/pipelines/shop/shop')
+    expect(link.parentElement).toHaveTextContent('stage production of shop')
+  })
+
   test('shows which drift is ignored, and why', async () => {
     const differences = [
       { address: 'aws_autoscaling_group.web', action: 'update', ignored: 'set by the autoscaler' },
