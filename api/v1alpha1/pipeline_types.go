@@ -111,7 +111,6 @@ type PipelineStage struct {
 
 	// Promote is how the stage gets a release. Automatic: as soon as the stage before has completed it. Manual: after a
 	// user with the verb promote on the Pipeline requests it, for example with cairn promote. Default: Manual.
-	// +kubebuilder:default=Manual
 	// +optional
 	Promote PromotionMode `json:"promote,omitempty"`
 

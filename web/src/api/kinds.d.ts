@@ -425,10 +425,9 @@ export interface components {
                     /**
                      * @description Promote is how the stage gets a release. Automatic: as soon as the stage before has completed it. Manual: after a
                      *     user with the verb promote on the Pipeline requests it, for example with cairn promote. Default: Manual.
-                     * @default Manual
                      * @enum {string}
                      */
-                    promote: "Automatic" | "Manual";
+                    promote?: "Automatic" | "Manual";
                     /**
                      * @description Soak is the time that a release stays in the stage after it is applied, before the stage is complete. At most 720h.
                      *     Default: 0s. Example: 30m.

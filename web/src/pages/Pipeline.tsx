@@ -73,7 +73,7 @@ export default function Pipeline() {
       <Section title="Stages">
         <ul className="divide-line divide-y">
           {object.spec.stages.map((s) => (
-            <StageLine key={s.name} name={s.name} promote={s.promote} stage={stageOf(object, s.name)} />
+            <StageLine key={s.name} name={s.name} promote={s.promote ?? 'Manual'} stage={stageOf(object, s.name)} />
           ))}
         </ul>
       </Section>
