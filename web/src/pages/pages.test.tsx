@@ -168,11 +168,11 @@ describe('a Stack', () => {
   })
 
   test('links to the Pipeline whose release it has', async () => {
-    const release = { pipeline: 'shop', uid: 'u', stage: 'production', commit: '1f3c', promotion: 2 }
+    const release = { pipeline: 'delivery', uid: 'u', stage: 'production', commit: '1f3c', promotion: 2 }
     showApp('/stacks/shop/web', { [at]: stack({}, { status: { release } }) })
-    const link = await screen.findByRole('link', { name: 'shop' })
-    expect(link).toHaveAttribute('href', '/pipelines/shop/shop')
-    expect(link.parentElement).toHaveTextContent('stage production of shop')
+    const link = await screen.findByRole('link', { name: 'delivery' })
+    expect(link).toHaveAttribute('href', '/pipelines/shop/delivery')
+    expect(link.parentElement).toHaveTextContent('stage production of delivery')
   })
 
   test('shows which drift is ignored, and why', async () => {
