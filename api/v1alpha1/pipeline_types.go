@@ -114,11 +114,34 @@ type PipelineStage struct {
 	// +optional
 	Promote PromotionMode `json:"promote,omitempty"`
 
-	// Soak is the time that a release stays in the stage after it is applied, before the stage is complete. At most 720h.
-	// Default: 0s. Example: 30m.
+	// Verify is what is verified after the Stacks of the stage have applied a release, before the soak. A release that
+	// does not pass stops in the stage. Default: nothing.
+	// +optional
+	Verify *StageVerification `json:"verify,omitempty"`
+
+	// Soak is the time that a release stays in the stage after it is applied and verified, before the stage is complete.
+	// It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('720h')",message="must be at least 0s and at most 720h"
 	// +optional
 	Soak *metav1.Duration `json:"soak,omitempty"`
+}
+
+// StageVerification is what a stage verifies.
+type StageVerification struct {
+	// Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply, and
+	// again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count. Drift
+	// checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
+	// +optional
+	Drift *DriftVerification `json:"drift,omitempty"`
+}
+
+// DriftVerification verifies that Stacks have no drift.
+type DriftVerification struct {
+	// Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release does
+	// not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be at least 1m and at most 24h"
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // PipelineStatus reports which release each stage has.
@@ -202,7 +225,7 @@ type ReleaseStage struct {
 
 // StageState is what a stage does with its release.
 //
-// +kubebuilder:validation:Enum=Waiting;Progressing;Failed;Soaking;Complete
+// +kubebuilder:validation:Enum=Waiting;Progressing;Failed;Verifying;Soaking;Complete
 type StageState string
 
 // What a stage does with its release.
@@ -211,9 +234,11 @@ const (
 	StageWaiting StageState = "Waiting"
 	// StageProgressing: an affected Stack has not applied the release.
 	StageProgressing StageState = "Progressing"
-	// StageFailed: an affected Stack failed. The release continues once the Stack has applied it.
+	// StageFailed: an affected Stack failed, or did not pass the verification. The release continues after a correction.
 	StageFailed StageState = "Failed"
-	// StageSoaking: all affected Stacks have applied the release, and the soak is not over.
+	// StageVerifying: all affected Stacks have applied the release, and the verification has no result yet.
+	StageVerifying StageState = "Verifying"
+	// StageSoaking: all affected Stacks have applied the release, it is verified, and the soak is not over.
 	StageSoaking StageState = "Soaking"
 	// StageComplete: the next stage can get the release.
 	StageComplete StageState = "Complete"
@@ -243,9 +268,14 @@ type StageStatus struct {
 	Affected int32 `json:"affected"`
 	// Applied is the number of affected Stacks that have applied the release.
 	Applied int32 `json:"applied"`
-	// AppliedAt is the time when all affected Stacks had applied the release. The soak counts from it.
+	// AppliedAt is the time when all affected Stacks had applied the release. The soak counts from it if the stage
+	// verifies nothing.
 	// +optional
 	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
+	// VerifiedAt is the time when the release passed the verification. The soak counts from it. Unset if the stage
+	// verifies nothing.
+	// +optional
+	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
 	// Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or if
 	// the release replaced one that the stage did not complete: all Stacks are affected then.
 	// +optional

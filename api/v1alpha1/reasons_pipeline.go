@@ -11,9 +11,13 @@ const (
 	// ReasonPromotionHeld: a user promoted an earlier release, so the stage gets no release automatically. A promotion of
 	// a newer release ends it.
 	ReasonPromotionHeld = "PromotionHeld"
-	// ReasonStageFailed: a Stack of a stage failed, so the next stage does not get the release. Correct the Stack: the
-	// release then continues.
+	// ReasonStageFailed: a Stack of a stage failed, or has drift that the stage verifies, so the next stage does not get
+	// the release. Correct the Stack: the release then continues.
 	ReasonStageFailed = "StageFailed"
+	// ReasonVerificationOverdue: the verification of a stage has no result within its timeout, so the next stage does not
+	// get the release. The verification continues. The message names the Stacks: check why their drift checks fail, or do
+	// not start.
+	ReasonVerificationOverdue = "VerificationOverdue"
 	// ReasonStageEmpty: a stage selects no Stack, so it completes no release. Correct its selector, or label the Stacks.
 	ReasonStageEmpty = "StageEmpty"
 	// ReasonAwaitingRelease: the Pipeline has no release yet, or the stage of a Stack has none. The Stack stays as it is
@@ -41,6 +45,7 @@ var pipelineReasons = []Reason{
 	{Name: ReasonAwaitingPromotion, In: InPipeline, WaitsFor: WaitsForDecision},
 	{Name: ReasonPromotionHeld, In: InPipeline, Severity: SeverityWarning, WaitsFor: WaitsForRequest},
 	{Name: ReasonStageFailed, In: InPipeline, Severity: SeverityError},
+	{Name: ReasonVerificationOverdue, In: InPipeline, Severity: SeverityWarning},
 	{Name: ReasonStageEmpty, In: InPipeline, Severity: SeverityWarning},
 	{Name: ReasonAwaitingRelease, In: InPipeline | InStack},
 	{Name: ReasonPipelineConflict, In: InStack, Severity: SeverityError},

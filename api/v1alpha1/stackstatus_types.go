@@ -311,6 +311,10 @@ type DriftStatus struct {
 	Replace int32 `json:"replace"`
 	// CheckedAt is the time of the last drift check.
 	CheckedAt metav1.Time `json:"checkedAt"`
+	// CheckedBy is the name of the Run that planned the applied inputs, since they were applied, without options and
+	// without changing anything. Unset after an apply until then. Example: net-9.
+	// +optional
+	CheckedBy string `json:"checkedBy,omitempty"`
 	// Since is the time when the drift was first detected. Unset if there is no drift, or if all of it is ignored.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`

@@ -245,7 +245,7 @@ type Pipeline struct {
 type PipelineStage struct {
 	// The name of the stage.
 	Name string `json:"name"`
-	// What the stage does with its release: Waiting, Progressing, Failed, Soaking or Complete.
+	// What the stage does with its release: Waiting, Progressing, Failed, Verifying, Soaking or Complete.
 	State string `json:"state"`
 	// The commit that the stage has. Unset before the first one.
 	Release string `json:"release,omitempty"`

@@ -274,3 +274,53 @@ func TestCommitPassesTheStages(t *testing.T) {
 		t.Errorf("the hold stays: %+v", h)
 	}
 }
+
+// TestStageVerifiesDrift checks on a real API server that a stage waits for the drift check of its Stack, that drift
+// stops it, and that the soak counts from the verification, also over a restart, and while another drift check is in
+// progress.
+func TestStageVerifiesDrift(t *testing.T) {
+	e, names := newEnv(t), map[string]string{}
+	e.p.Spec.Stages[0].Verify = &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{}}
+	e.p.Spec.Stages[0].Soak = &metav1.Duration{Duration: 30 * time.Minute}
+	apiserver.Must(t, e.Env.Client.Update(t.Context(), e.p))
+	one := e.push("one", "dev", "staging", "production")
+	names[one] = "one"
+	e.reconcile()
+	is := func(dev, reason string) {
+		t.Helper()
+		e.expect(names, "dev one "+dev+", staging Waiting, production Waiting", reason)
+	}
+	drift := func(found *v1alpha1.DriftStatus) {
+		t.Helper()
+		e.reports("dev", func(s *v1alpha1.StackStatus) {
+			s.CurrentRun, s.Drift = "", found
+			s.DriftChecks = &v1alpha1.DriftChecks{IntervalSource: v1alpha1.IntervalFromStack}
+		})
+	}
+	e.applies("dev")
+	is("Verifying", v1alpha1.ReasonPromoting)
+	drift(&v1alpha1.DriftStatus{CheckedAt: metav1.Now()}) // of the apply
+	is("Verifying", v1alpha1.ReasonPromoting)
+	e.clock = e.clock.Add(time.Hour)
+	e.reconcile()
+	is("Verifying", v1alpha1.ReasonVerificationOverdue)
+	drift(&v1alpha1.DriftStatus{CheckedAt: metav1.Now(), CheckedBy: "dev-2", Since: &metav1.Time{Time: e.clock}})
+	is("Failed", v1alpha1.ReasonStageFailed)
+	drift(&v1alpha1.DriftStatus{CheckedAt: metav1.Now(), CheckedBy: "dev-3"})
+	is("Soaking", v1alpha1.ReasonPromoting)
+
+	e.clock = e.clock.Add(20 * time.Minute)
+	e.reports("dev", func(s *v1alpha1.StackStatus) {
+		s.CurrentRun, s.ReservedRun = "dev-4", &v1alpha1.ReservedRun{
+			Name: "dev-4", Operation: v1alpha1.OperationPlan, Cause: v1alpha1.CauseDrift,
+		}
+	})
+	again := *e.Reconciler // a restart
+	result, err := again.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.p)})
+	if err != nil || result.RequeueAfter != 10*time.Minute {
+		t.Errorf("it reconciles again in %s, %v", result.RequeueAfter, err)
+	}
+	e.clock = e.clock.Add(10 * time.Minute)
+	e.reconcile()
+	e.expect(names, "dev one Complete, staging one Progressing, production Waiting", v1alpha1.ReasonPromoting)
+}

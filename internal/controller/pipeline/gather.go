@@ -123,6 +123,7 @@ func (s origin) factsIn(ctx context.Context, p *v1alpha1.Pipeline, name string) 
 		one.Reason = ready.Reason
 	}
 	one.State = stateOf(s.stack, p, stage, one.Reason)
+	one.Verification = verificationOf(s.stack)
 	if !hadBase(s.stack, p, name) {
 		return one, nil
 	}
@@ -147,16 +148,36 @@ func stateOf(
 	has := s.Release != nil && *s.Release == v1alpha1.StackRelease{
 		Pipeline: p.Name, UID: p.UID, Stage: stage.Name, Commit: stage.Release, Promotion: stage.Promotion,
 	}
-	// A Run in progress may have begun with the release before: it may still apply that.
-	if has && s.CurrentRun == "" && s.InputsDigest != "" && s.AppliedInputsDigest == s.InputsDigest {
+	// A Run in progress may have begun with the release before: it may still apply that. One that only plans, such as a
+	// drift check, changes nothing.
+	if has && !mayApply(&s) && s.InputsDigest != "" && s.AppliedInputsDigest == s.InputsDigest {
 		return decision.Applied
 	}
 	known, _ := v1alpha1.ReasonNamed(reason)
 	switch {
-	case s.CurrentRun != "" && known.WaitsFor != v1alpha1.WaitsForApproval:
+	case mayApply(&s) && known.WaitsFor != v1alpha1.WaitsForApproval:
 		return decision.Running
 	case known.Severity == v1alpha1.SeverityError:
 		return decision.Failed
 	}
 	return decision.Waiting
+}
+
+// mayApply reports whether a Run is in progress that is not known to only plan.
+func mayApply(s *v1alpha1.StackStatus) bool {
+	r := s.ReservedRun
+	return s.CurrentRun != "" && (r == nil || r.Name != s.CurrentRun || r.Operation != v1alpha1.OperationPlan)
+}
+
+// verificationOf returns whether a Stack has drift since its last apply. What was found before it does not count.
+func verificationOf(stack *v1alpha1.Stack) decision.Verification {
+	switch s := &stack.Status; {
+	case s.Drift != nil && s.Drift.Since != nil:
+		return decision.Rejected
+	case s.Drift != nil && s.Drift.CheckedBy != "":
+		return decision.Verified
+	case s.DriftChecks == nil:
+		return decision.Unchecked
+	}
+	return decision.Unverified
 }

@@ -51,6 +51,15 @@ func TestStateOfAStack(t *testing.T) {
 			func(s *v1alpha1.StackStatus) { s.InputsDigest, s.AppliedInputsDigest = "", "" }, "", decision.Waiting,
 		},
 		"a Run is in progress": {func(s *v1alpha1.StackStatus) { s.CurrentRun = "net-2" }, "", decision.Running},
+		"a drift check is in progress": {func(s *v1alpha1.StackStatus) {
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2", Operation: v1alpha1.OperationPlan}
+		}, "", decision.Applied},
+		"an apply is in progress": {func(s *v1alpha1.StackStatus) {
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2", Operation: v1alpha1.OperationApply}
+		}, "", decision.Running},
+		"another Run than the plan is in progress": {func(s *v1alpha1.StackStatus) {
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-3", Operation: v1alpha1.OperationPlan}
+		}, "", decision.Running},
 		"a plan waits for an approval": {
 			func(s *v1alpha1.StackStatus) { s.CurrentRun = "net-2" }, v1alpha1.ReasonAwaitingApproval, decision.Waiting,
 		},
@@ -62,6 +71,33 @@ func TestStateOfAStack(t *testing.T) {
 			p, s := inStage(c.change)
 			if got := stateOf(s, p, &p.Status.Stages[0], c.reason); got != c.want {
 				t.Errorf("the state is %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestVerificationOfAStack checks that only a check after the last apply verifies a Stack.
+func TestVerificationOfAStack(t *testing.T) {
+	checks, since := &v1alpha1.DriftChecks{}, metav1.Now()
+	for name, c := range map[string]struct {
+		status v1alpha1.StackStatus
+		want   decision.Verification
+	}{
+		"no drift checks": {v1alpha1.StackStatus{}, decision.Unchecked},
+		"no check yet":    {v1alpha1.StackStatus{DriftChecks: checks}, decision.Unverified},
+		"none since its apply": {
+			v1alpha1.StackStatus{DriftChecks: checks, Drift: &v1alpha1.DriftStatus{}}, decision.Unverified,
+		},
+		"checked": {
+			v1alpha1.StackStatus{DriftChecks: checks, Drift: &v1alpha1.DriftStatus{CheckedBy: "net-2"}}, decision.Verified,
+		},
+		"drift": {v1alpha1.StackStatus{
+			DriftChecks: checks, Drift: &v1alpha1.DriftStatus{CheckedBy: "net-2", Since: &since},
+		}, decision.Rejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := verificationOf(&v1alpha1.Stack{Status: c.status}); got != c.want {
+				t.Errorf("it is %d, want %d", got, c.want)
 			}
 		})
 	}

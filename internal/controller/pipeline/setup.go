@@ -89,9 +89,10 @@ func (r *Reconciler) ofStacks() handler.EventHandler {
 // equivalent reports whether a change of a Stack changes nothing that a Pipeline depends on.
 func equivalent(before, now *v1alpha1.Stack) bool {
 	a, b := &before.Status, &now.Status
-	return before.Generation == now.Generation && maps.Equal(before.Labels, now.Labels) &&
+	return verificationOf(before) == verificationOf(now) && mayApply(a) == mayApply(b) &&
+		before.Generation == now.Generation && maps.Equal(before.Labels, now.Labels) &&
 		(before.DeletionTimestamp == nil) == (now.DeletionTimestamp == nil) &&
-		a.InputsDigest == b.InputsDigest && a.AppliedInputsDigest == b.AppliedInputsDigest && a.CurrentRun == b.CurrentRun &&
+		a.InputsDigest == b.InputsDigest && a.AppliedInputsDigest == b.AppliedInputsDigest &&
 		equality.Semantic.DeepEqual(a.Release, b.Release) && equality.Semantic.DeepEqual(a.Conditions, b.Conditions)
 }
 

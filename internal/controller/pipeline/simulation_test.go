@@ -46,8 +46,9 @@ type simStack struct {
 	// applied is the content that is applied, and run that of the Run in progress; -1 for none.
 	applied, run int
 	runDigest    string
-	// reached is whether it has had the content of the release of its stage since the stage has that.
-	reached bool
+	// reached is whether it has had the content of the release of its stage since the stage has that, and verified whether
+	// it has had that without drift.
+	reached, verified bool
 }
 
 func (s *simStack) now() *v1alpha1.Stack { return s.versions[len(s.versions)-1] }
@@ -86,6 +87,9 @@ func newSim(t *testing.T, seed uint64) *sim {
 		stage.Stacks.MatchLabels = map[string]string{"env": name}
 		if s.IntN(3) == 0 {
 			stage.Soak = &metav1.Duration{Duration: time.Minute}
+		}
+		if s.IntN(2) == 0 {
+			stage.Verify = &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{}}
 		}
 		p.Spec.Stages = append(p.Spec.Stages, stage)
 		for i := range 3 {
@@ -175,10 +179,15 @@ func (s *sim) check(given decision.Promotion) {
 					s.Fatalf("%s has %s, and Stack %s never applied it\n%s",
 						name, given.Commit, one.now().Name, strings.Join(s.log, "\n"))
 				}
+				if before.Release == given.Commit && s.pipe().Spec.Stages[i-1].Verify != nil && !one.verified {
+					s.Fatalf("%s has %s, and Stack %s was never without drift\n%s",
+						name, given.Commit, one.now().Name, strings.Join(s.log, "\n"))
+				}
 			}
 		}
 		for _, one := range s.stacks[name] {
 			one.reached = one.applied == s.at(given.Commit, one.now().Name)
+			one.verified = one.reached && isChecked(one)
 		}
 	}
 }
@@ -210,7 +219,40 @@ func (s *sim) reconcileStack(stage string, one *simStack, killed bool) {
 		s.Fatalf("a Run of Stack %s has %s, and its stage has %s", one.now().Name, found.Commit, has)
 	}
 	one.run, one.runDigest = content, digest
-	one.write(func(st *v1alpha1.StackStatus) { st.CurrentRun = "run" })
+	one.write(func(st *v1alpha1.StackStatus) {
+		st.CurrentRun, st.ReservedRun = "run", &v1alpha1.ReservedRun{Name: "run", Operation: v1alpha1.OperationApply}
+	})
+}
+
+// isChecked reports whether the status of a Stack has a check without drift since its last apply.
+func isChecked(one *simStack) bool {
+	d := one.now().Status.Drift
+	return d != nil && d.CheckedBy != "" && d.Since == nil
+}
+
+// checkDrift is a drift check of a Stack: it fails, or finds drift, or none.
+func (s *sim) checkDrift(stage string, one *simStack) {
+	if one.run >= 0 || one.now().Status.AppliedInputsDigest == "" {
+		return
+	}
+	result := s.IntN(4)
+	one.write(func(st *v1alpha1.StackStatus) {
+		st.CurrentRun, st.ReservedRun = "check", &v1alpha1.ReservedRun{Name: "check", Operation: v1alpha1.OperationPlan}
+	})
+	one.write(func(st *v1alpha1.StackStatus) {
+		st.CurrentRun = ""
+		switch result {
+		case 0: // no result
+		case 1:
+			st.Drift = &v1alpha1.DriftStatus{CheckedBy: "check", Since: &metav1.Time{Time: s.clock}}
+		default:
+			st.Drift = &v1alpha1.DriftStatus{CheckedBy: "check"}
+		}
+	})
+	release := s.pipe().Stage(stage)
+	if release != nil && release.Release != "" && one.applied == s.at(release.Release, one.now().Name) && isChecked(one) {
+		one.verified = true
+	}
 }
 
 // end ends the Run of a Stack: it is applied, or fails.
@@ -226,7 +268,8 @@ func (s *sim) end(stage string, one *simStack) {
 		one.applied = -1 // what it has of it is not known
 	}
 	one.write(func(st *v1alpha1.StackStatus) {
-		st.CurrentRun, st.AppliedInputsDigest = "", ""
+		st.CurrentRun, st.AppliedInputsDigest, st.Drift = "", "", &v1alpha1.DriftStatus{}
+		st.DriftChecks = &v1alpha1.DriftChecks{}
 		st.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: v1alpha1.ReasonRunFailed}}
 		if !fails {
 			st.AppliedInputsDigest = one.runDigest
@@ -268,8 +311,12 @@ func TestGeneratedHistories(t *testing.T) {
 				s.request()
 			case n < 35:
 				s.reconcilePipeline(s.IntN(5) == 0)
-			case n < 75:
+			case n < 65:
 				s.reconcileStack(stage, one, s.IntN(5) == 0)
+			case n < 80:
+				if !calm || !isChecked(one) { // in the end, no drift is found any more
+					s.checkDrift(stage, one)
+				}
 			default:
 				s.end(stage, one)
 			}

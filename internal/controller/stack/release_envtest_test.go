@@ -5,6 +5,7 @@ package stack
 import (
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,6 +113,44 @@ func TestStackHasTheReleaseOfItsStage(t *testing.T) {
 	g.expect("True", "Applied", "net-1 net-2 net-3 net-4 ")
 	if g.stack.Status.Release != nil {
 		t.Errorf("the release stays: %+v", g.stack.Status.Release)
+	}
+}
+
+// TestStageChecksDriftAfterTheApply checks that a Stack of a stage that verifies drift is checked at once after its
+// apply, once, and that its status has the Run that did.
+func TestStageChecksDriftAfterTheApply(t *testing.T) {
+	g := newGitTestEnv(t)
+	commit := g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "# 1"}})
+	g.fetch(g.repo)
+	g.stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: 12 * time.Hour}}
+	p := g.inPipeline("shop")
+	p.Spec.Stages[0].Verify = &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{}}
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), p))
+	g.promote(p, commit)
+	g.reconcile()
+	g.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: g.stack.Name}})
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 net-2 ")
+	const want = "check for drift after the apply, for stage production of Pipeline shop"
+	if run := g.run("net-2"); run.Spec.Operation != v1alpha1.OperationPlan || run.Spec.Cause.Message != want {
+		t.Errorf("the Run is %+v", run.Spec)
+	}
+	if d := g.stack.Status.Drift; d == nil || d.CheckedBy != "" {
+		t.Errorf("before the check, the drift is %+v", d)
+	}
+	run := g.run("net-2")
+	run.Status = v1alpha1.RunStatus{
+		Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{}, FinishedAt: &metav1.Time{Time: g.Now()},
+	}
+	apiserver.Must(t, g.Env.Client.Status().Update(t.Context(), run))
+	g.Seen(run)
+	g.reconcile()
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 net-2 ")
+	if d := g.stack.Status.Drift; d == nil || d.CheckedBy != "net-2" || d.Since != nil {
+		t.Errorf("after the check, the drift is %+v", d)
 	}
 }
 

@@ -61,6 +61,18 @@ func releaseOf(p *v1alpha1.Pipeline, stage string) *v1alpha1.StackRelease {
 	return release
 }
 
+// VerifiesDrift reports whether the stage of a release requires a drift check after each apply.
+func VerifiesDrift(r *v1alpha1.StackRelease, all []v1alpha1.Pipeline) bool {
+	if r == nil {
+		return false
+	}
+	return slices.ContainsFunc(all, func(p v1alpha1.Pipeline) bool {
+		return p.UID == r.UID && slices.ContainsFunc(p.Spec.Stages, func(s v1alpha1.PipelineStage) bool {
+			return s.Name == r.Stage && s.Verify != nil && s.Verify.Drift != nil
+		})
+	})
+}
+
 // Stages returns the names of the stages of a Pipeline that select a Stack. An error is a *Problem: which Stacks an
 // invalid selector means is not known.
 func Stages(p *v1alpha1.Pipeline, stack *v1alpha1.Stack) (names []string, err error) {

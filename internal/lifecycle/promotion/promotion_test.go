@@ -171,3 +171,21 @@ func TestPromotionCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestStageThatVerifiesDrift checks which Stacks are checked after an apply: those of the stage, by its Pipeline.
+func TestStageThatVerifiesDrift(t *testing.T) {
+	p := v1alpha1.Pipeline{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "p"}}
+	p.Spec.Stages = []v1alpha1.PipelineStage{
+		{Name: "dev", Verify: &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{}}}, {Name: "production"},
+	}
+	for want, r := range map[bool][]*v1alpha1.StackRelease{
+		true:  {{UID: "p", Stage: "dev"}},
+		false: {nil, {UID: "p", Stage: "production"}, {UID: "q", Stage: "dev"}},
+	} {
+		for _, one := range r {
+			if got := VerifiesDrift(one, []v1alpha1.Pipeline{p}); got != want {
+				t.Errorf("%+v: %t", one, got)
+			}
+		}
+	}
+}

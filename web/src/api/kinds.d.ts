@@ -429,8 +429,8 @@ export interface components {
                      */
                     promote?: "Automatic" | "Manual";
                     /**
-                     * @description Soak is the time that a release stays in the stage after it is applied, before the stage is complete. At most 720h.
-                     *     Default: 0s. Example: 30m.
+                     * @description Soak is the time that a release stays in the stage after it is applied and verified, before the stage is complete.
+                     *     It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
                      */
                     soak?: string;
                     /**
@@ -462,6 +462,24 @@ export interface components {
                          */
                         matchLabels?: {
                             [key: string]: string;
+                        };
+                    };
+                    /**
+                     * @description Verify is what is verified after the Stacks of the stage have applied a release, before the soak. A release that
+                     *     does not pass stops in the stage. Default: nothing.
+                     */
+                    verify?: {
+                        /**
+                         * @description Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply, and
+                         *     again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count. Drift
+                         *     checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
+                         */
+                        drift?: {
+                            /**
+                             * @description Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release does
+                             *     not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
+                             */
+                            timeout?: string;
                         };
                     };
                 }[];
@@ -587,7 +605,8 @@ export interface components {
                     applied: number;
                     /**
                      * Format: date-time
-                     * @description AppliedAt is the time when all affected Stacks had applied the release. The soak counts from it.
+                     * @description AppliedAt is the time when all affected Stacks had applied the release. The soak counts from it if the stage
+                     *     verifies nothing.
                      */
                     appliedAt?: string;
                     /**
@@ -635,7 +654,13 @@ export interface components {
                      * @description State is what the stage does with its release.
                      * @enum {string}
                      */
-                    state: "Waiting" | "Progressing" | "Failed" | "Soaking" | "Complete";
+                    state: "Waiting" | "Progressing" | "Failed" | "Verifying" | "Soaking" | "Complete";
+                    /**
+                     * Format: date-time
+                     * @description VerifiedAt is the time when the release passed the verification. The soak counts from it. Unset if the stage
+                     *     verifies nothing.
+                     */
+                    verifiedAt?: string;
                 }[];
             };
         };
@@ -4211,6 +4236,11 @@ export interface components {
                      * @description CheckedAt is the time of the last drift check.
                      */
                     checkedAt: string;
+                    /**
+                     * @description CheckedBy is the name of the Run that planned the applied inputs, since they were applied, without options and
+                     *     without changing anything. Unset after an apply until then. Example: net-9.
+                     */
+                    checkedBy?: string;
                     /**
                      * Format: int32
                      * @description Destroy is the number of resources to destroy. It includes replacements.

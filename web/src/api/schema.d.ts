@@ -5848,7 +5848,7 @@ export interface components {
             next?: string;
             /** @description The commit that the stage has. Unset before the first one. */
             release?: string;
-            /** @description What the stage does with its release: Waiting, Progressing, Failed, Soaking or Complete. */
+            /** @description What the stage does with its release: Waiting, Progressing, Failed, Verifying, Soaking or Complete. */
             state: string;
         };
         /** @description Change is the change of one resource. */

@@ -35,6 +35,7 @@ export function readyTone(ready: { ready: string; reason?: string; stalled?: boo
 const stages: Record<string, Tone> = {
   Progressing: 'busy',
   Failed: 'bad',
+  Verifying: 'busy',
   Soaking: 'busy',
   Complete: 'good',
 }

@@ -13,7 +13,7 @@ import (
 
 // A release passes the stages in their order:
 //
-//	commit ──► release ──► stage 1: progressing ──► soaking ──► complete ──► stage 2: ...
+//	commit ──► release ──► stage 1: progressing ──► verifying ──► soaking ──► complete ──► stage 2: ...
 //	                                    └─► failed ──┘ (the same release, after a correction)
 //
 // A stage gets a release only after the stage before has completed it, and never an older one than it has, unless a
@@ -48,6 +48,8 @@ type Stack struct {
 	Affected bool
 	// Reason is that of its Ready condition.
 	Reason string
+	// Verification is what is known of the release that it has applied.
+	Verification Verification
 }
 
 // StackState is what a Stack does with the release of its stage.
@@ -63,6 +65,21 @@ const (
 	Failed
 	// Applied: the Stack has applied its inputs with the code of the release.
 	Applied
+)
+
+// Verification is whether a Stack passes what its stage verifies.
+type Verification int
+
+// Results of a verification.
+const (
+	// Unverified: there is no result yet.
+	Unverified Verification = iota
+	// Unchecked: there is no result, and none comes by itself: the Stack has no drift checks.
+	Unchecked
+	// Rejected: the Stack has drift.
+	Rejected
+	// Verified: the Stack passes.
+	Verified
 )
 
 // Decision is what to write.
@@ -240,7 +257,7 @@ func (d *Decision) give(w Snapshot, p *v1alpha1.Pipeline, s *v1alpha1.StageStatu
 	if s.State != v1alpha1.StageComplete { // it is not known which Stacks have what of the release before
 		s.Base = ""
 	}
-	s.Release, s.State, s.Since, s.AppliedAt = commit, v1alpha1.StageProgressing, now, nil
+	s.Release, s.State, s.Since, s.AppliedAt, s.VerifiedAt = commit, v1alpha1.StageProgressing, now, nil, nil
 	s.Promotion++
 	s.Affected, s.Applied, s.Message = 0, 0, "its Stacks read the release"
 	release, _ := p.Release(commit)

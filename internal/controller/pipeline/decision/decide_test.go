@@ -299,6 +299,75 @@ func TestSoakOfAStage(t *testing.T) {
 	e.expect("dev c1 Complete, staging c1 Progressing, production  Waiting", v1alpha1.ReasonPromoting)
 }
 
+// verifies has the Stack of a stage apply its release, with what is known of its drift.
+func (e *env) verifies(stage string, is Verification) {
+	e.Helper()
+	e.are(stage, Applied)
+	e.stacks[stage][0].Verification = is
+	e.decide("")
+}
+
+// TestVerificationOfAStage checks that a stage waits for a result, that drift stops it, that a check without a result
+// fails nothing and is reported after the timeout, and that the soak counts from the verification.
+func TestVerificationOfAStage(t *testing.T) {
+	e := newEnv(t, func(s *v1alpha1.PipelineSpec) {
+		s.Stages[0].Soak = &metav1.Duration{Duration: 30 * time.Minute}
+		s.Stages[0].Verify = &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{
+			Timeout: &metav1.Duration{Duration: 20 * time.Minute},
+		}}
+	})
+	is := func(state, reason string, again time.Duration) {
+		t.Helper()
+		want := "dev c1 " + state + ", staging  Waiting, production  Waiting"
+		if state == "Complete" {
+			want = "dev c1 Complete, staging c1 Progressing, production  Waiting"
+		}
+		e.expect(want, reason)
+		if state != "Complete" && e.last.Again != again {
+			t.Errorf("it decides again in %s, want %s", e.last.Again, again)
+		}
+	}
+	e.decide("c1")
+	e.verifies("dev", Unverified)
+	is("Verifying", v1alpha1.ReasonPromoting, 20*time.Minute)
+	e.now = e.now.Add(20 * time.Minute)
+	e.verifies("dev", Unverified)
+	is("Verifying", v1alpha1.ReasonVerificationOverdue, 0)
+	e.verifies("dev", Unchecked)
+	is("Verifying", v1alpha1.ReasonVerificationOverdue, 0)
+	e.verifies("dev", Rejected)
+	is("Failed", v1alpha1.ReasonStageFailed, 0)
+	e.verifies("dev", Verified)
+	is("Soaking", v1alpha1.ReasonPromoting, 30*time.Minute)
+	e.now = e.now.Add(29 * time.Minute)
+	e.verifies("dev", Verified)
+	is("Soaking", v1alpha1.ReasonPromoting, time.Minute)
+	e.verifies("dev", Rejected) // during the soak
+	is("Failed", v1alpha1.ReasonStageFailed, 0)
+	e.verifies("dev", Verified)
+	is("Soaking", v1alpha1.ReasonPromoting, 30*time.Minute)
+	e.now = e.now.Add(30 * time.Minute)
+	e.verifies("dev", Verified)
+	is("Complete", v1alpha1.ReasonPromoting, 0)
+}
+
+// TestOnlyAffectedStacksAreVerified checks that the drift of a Stack that the release does not change stops no stage,
+// nor one of a stage that verifies nothing.
+func TestOnlyAffectedStacksAreVerified(t *testing.T) {
+	e := newEnv(t, func(s *v1alpha1.PipelineSpec) {
+		s.Stages[0].Verify = &v1alpha1.StageVerification{Drift: &v1alpha1.DriftVerification{}}
+	})
+	e.decide("c1")
+	e.stacks["dev"] = []Stack{
+		{Name: "a", State: Applied, Verification: Rejected},
+		{Name: "b", State: Applied, Affected: true, Verification: Verified},
+	}
+	e.decide("")
+	e.expect("dev c1 Complete, staging c1 Progressing, production  Waiting", v1alpha1.ReasonPromoting)
+	e.verifies("staging", Rejected)
+	e.expect("dev c1 Complete, staging c1 Complete, production  Waiting", v1alpha1.ReasonAwaitingPromotion)
+}
+
 // TestStagesWithoutWork checks a stage whose Stacks the release does not affect, which is complete at once, and one
 // without Stacks, which never is.
 func TestStagesWithoutWork(t *testing.T) {

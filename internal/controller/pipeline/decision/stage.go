@@ -16,7 +16,7 @@ import (
 const mostNamed = 3
 
 // observe sets what a stage does with its release, from what is known of its Stacks. It returns the time until the soak
-// is over; 0 if there is none. A stage that has completed its release stays complete.
+// is over, or a verification is overdue; 0 if there is none. A stage that has completed its release stays complete.
 func (w Snapshot) observe(p *v1alpha1.Pipeline, spec *v1alpha1.PipelineStage, s *v1alpha1.StageStatus) time.Duration {
 	stacks := w.Stages[spec.Name]
 	s.Stacks = int32(len(stacks))
@@ -24,7 +24,7 @@ func (w Snapshot) observe(p *v1alpha1.Pipeline, spec *v1alpha1.PipelineStage, s 
 		return 0
 	}
 	if s.Release == "" || len(stacks) == 0 { // what no Stack applies is not verified
-		s.Affected, s.Applied, s.AppliedAt = 0, 0, nil
+		s.Affected, s.Applied, s.AppliedAt, s.VerifiedAt = 0, 0, nil, nil
 		text := "it has no release yet"
 		if len(stacks) == 0 {
 			text = "it selects no Stack"
@@ -50,20 +50,27 @@ func (w Snapshot) observe(p *v1alpha1.Pipeline, spec *v1alpha1.PipelineStage, s 
 	}
 	switch {
 	case len(failed) > 0:
-		s.AppliedAt = nil
+		s.AppliedAt, s.VerifiedAt = nil, nil
 		w.set(s, v1alpha1.StageFailed, "not applied: "+named(failed))
 		return 0
 	case len(open) > 0:
-		s.AppliedAt = nil
+		s.AppliedAt, s.VerifiedAt = nil, nil
 		w.set(s, v1alpha1.StageProgressing, "waits for "+named(open))
 		return 0
 	}
 	if s.AppliedAt == nil {
 		s.AppliedAt = &metav1.Time{Time: w.Now}
 	}
+	if again, ok := w.verify(spec, s); !ok {
+		return again
+	}
 	if spec.Soak != nil {
-		if left := s.AppliedAt.Add(spec.Soak.Duration).Sub(w.Now); left > 0 {
-			w.set(s, v1alpha1.StageSoaking, fmt.Sprintf("applied, and complete %s later", spec.Soak.Duration))
+		from, text := s.AppliedAt, "applied"
+		if s.VerifiedAt != nil {
+			from, text = s.VerifiedAt, "verified"
+		}
+		if left := from.Add(spec.Soak.Duration).Sub(w.Now); left > 0 {
+			w.set(s, v1alpha1.StageSoaking, fmt.Sprintf("%s, and complete %s later", text, spec.Soak.Duration))
 			return left
 		}
 	}
@@ -133,6 +140,9 @@ func reason(w Snapshot, p *v1alpha1.Pipeline) (reason, text string) {
 			return v1alpha1.ReasonStageEmpty, "stage " + s.Name + " selects no Stack, so that it completes no release"
 		case s.State == v1alpha1.StageFailed:
 			return v1alpha1.ReasonStageFailed, fmt.Sprintf("stage %s, release %.12s: %s", s.Name, s.Release, s.Message)
+		case s.State == v1alpha1.StageVerifying && overdue(&p.Spec.Stages[i], s, w.Now) <= 0:
+			return v1alpha1.ReasonVerificationOverdue, fmt.Sprintf("stage %s, release %.12s: no result within %s: %s",
+				s.Name, s.Release, timeoutOf(&p.Spec.Stages[i]), s.Message)
 		}
 	}
 	for i := range p.Status.Stages {

@@ -111,6 +111,9 @@ func driftCheckIsDue(w Snapshot, stands Decision) (Decision, bool) {
 		return Decision{}, false
 	}
 	why := "check for drift, every " + duration.HumanDuration(driftCheckInterval(w))
+	if w.Release != nil && verificationCheck(w) != nil {
+		why = "check for drift after the apply, for " + w.Release.Text()
+	}
 	d, _ := startDeploy(w, v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: why})
 	return beside(w, d, stands), true
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 // When drift checks are due. The checks of all Stacks are spread evenly: each Stack has its own slot within the
@@ -25,6 +26,9 @@ func nextDriftCheck(w Snapshot) *metav1.Time {
 	if w.State == nil || driftCheckInterval(w) == 0 {
 		return nil
 	}
+	if next := verificationCheck(w); next != nil {
+		return next
+	}
 	if next := announcedCheck(w); next != nil && isCurrent(w, next) {
 		return next
 	}
@@ -37,6 +41,48 @@ func nextDriftCheck(w Snapshot) *metav1.Time {
 		from = earliest
 	}
 	return &metav1.Time{Time: slotAfter(from, string(w.Stack.UID), interval)}
+}
+
+// verifyAgain is the time after which a drift check that a stage requires is repeated.
+const verifyAgain = 10 * time.Minute
+
+// verificationCheck is when the drift check is due that the stage of the Stack requires after each apply; nil if none
+// is required, or there was one. It has no slot: it starts after the apply, and again after a check without a result.
+func verificationCheck(w Snapshot) *metav1.Time {
+	at := lastCheckedAt(w)
+	if !w.VerifiesDrift || checkedBy(w) != "" || at.IsZero() {
+		return nil
+	}
+	last := w.newestRun(func(r *v1alpha1.Run) bool { return !isShell(r) && r.Status.Phase.Finished() })
+	if last != nil && w.isReadOnly(last) {
+		at = at.Add(verifyAgain)
+	}
+	return &metav1.Time{Time: at}
+}
+
+// checkedBy is the name of the Run that planned what is applied since it was applied; empty if there is none.
+func checkedBy(w Snapshot) string {
+	known := ""
+	if drift := w.Stack.Status.Drift; drift != nil {
+		known = drift.CheckedBy
+	}
+	last := w.LatestRun()
+	if last == nil {
+		return known
+	}
+	planned := last.Status.Phase == v1alpha1.PhaseSucceeded && last.Status.Plan != nil && last.Spec.PlanOptions == nil &&
+		last.Spec.InputsDigest != "" && last.Spec.InputsDigest == appliedInputs(w)
+	switch changed := w.LastMutatingRun(); {
+	case w.latestRunMissing() && w.missingRunMayHaveDeployed():
+		return ""
+	case planned && (runinfo.IsDriftCheck(last) || last.Spec.Operation == v1alpha1.OperationPlan && w.isReadOnly(last)):
+		return last.Name
+	case planned && last.Spec.Operation == v1alpha1.OperationApply && !last.Status.Plan.Changes:
+		return last.Name
+	case changed != nil && runinfo.Number(changed.Name) > runinfo.Number(known):
+		return ""
+	}
+	return known
 }
 
 // earliestCheck is half an interval after a Run last planned the Stack: a check before that would repeat its plan.

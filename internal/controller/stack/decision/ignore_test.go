@@ -135,7 +135,7 @@ func TestIgnoredDriftStatus(t *testing.T) {
 	w := newSnapshot(checks("Report"), ignoring(end, "group.*"), isApplied, withRun("net-2", "Succeeded", "sha256:now", finds(scaled[0])))
 	s := Status(w, Decide(w))
 	want := &v1alpha1.DriftStatus{
-		CheckedAt: metav1.Time{Time: now}, Run: "net-2", Ignored: 1,
+		CheckedAt: metav1.Time{Time: now}, CheckedBy: "net-2", Run: "net-2", Ignored: 1,
 		Differences: []v1alpha1.DriftDifference{{Difference: scaled[0], Ignored: "set by the autoscaler"}},
 	}
 	if diff := cmp.Diff(want, s.Drift); diff != "" || apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDrifted) != nil {

@@ -68,6 +68,8 @@ type Snapshot struct {
 	EndedHold *v1alpha1.EndedHold
 	// Release is the release of the stage of a Pipeline that selects the Stack; nil if none does.
 	Release *v1alpha1.StackRelease
+	// VerifiesDrift reports that the stage requires a drift check after each apply.
+	VerifiesDrift bool
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string
 	// Dependents are the Stacks that name this one as a dependency.

@@ -46,6 +46,9 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	s.Image, s.AppliedImage, s.Source = builtImage(w), appliedImage(w), appliedOrigin(w)
 	s.Unapplied = unapplied(w)
 	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), withStarts(w, driftStatus(w))
+	if s.Drift != nil { // a copy
+		s.Drift.CheckedBy = checkedBy(w)
+	}
 	if d.Start != nil {
 		s.CurrentRun, s.LastRun = d.Name, d.Name
 		s.ReservedRun = &v1alpha1.ReservedRun{

@@ -23,33 +23,41 @@ import (
 // releaseAgain is when a Stack without a release is checked again. A promotion is an event, which comes before.
 const releaseAgain = 10 * time.Minute
 
-// release returns the release of the stage that selects a Stack; nil if none does. The problem is why the Stack cannot
-// have it. If the Pipelines cannot be read, that is an error: the Stack never reads the branch instead.
-func release(
-	ctx context.Context, from client.Reader, stack *v1alpha1.Stack,
-) (*v1alpha1.StackRelease, *decision.Problem, error) {
+// released is the release of the stage that selects a Stack; nil if none does.
+type released struct {
+	*v1alpha1.StackRelease
+	// problem is why the Stack cannot have it.
+	problem *decision.Problem
+	// verifiesDrift reports that the stage requires a drift check after each apply.
+	verifiesDrift bool
+}
+
+// release returns the release of the stage that selects a Stack. If the Pipelines cannot be read, that is an error: the
+// Stack never reads the branch instead.
+func release(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (released, error) {
 	var all v1alpha1.PipelineList
 	err := from.List(ctx, &all, client.InNamespace(stack.Namespace), client.UnsafeDisableDeepCopy) // only read
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the Pipelines that select Stack %s: %w", stack.Name, err)
+		return released{}, fmt.Errorf("list the Pipelines that select Stack %s: %w", stack.Name, err)
 	}
 	found, err := promotion.Of(stack, all.Items)
 	if problem, ok := errors.AsType[*promotion.Problem](err); ok {
-		return nil, &decision.Problem{Reason: problem.Reason, Message: problem.Message}, nil
+		return released{problem: &decision.Problem{Reason: problem.Reason, Message: problem.Message}}, nil
 	}
-	return found, nil, err
+	return released{StackRelease: found, verifiesDrift: promotion.VerifiesDrift(found, all.Items)}, err
 }
 
 // gatherRelease adds the release of the stage that selects the Stack.
 func (g *Gatherer) gatherRelease(ctx context.Context, w *decision.Snapshot) error {
-	found, problem, err := release(ctx, g.Client, w.Stack)
+	found, err := release(ctx, g.Client, w.Stack)
 	if err != nil {
 		return err
 	}
-	w.Release = found
+	problem := found.problem
+	w.Release, w.VerifiesDrift = found.StackRelease, found.verifiesDrift
 	switch {
 	case problem != nil:
-	case found == nil:
+	case found.StackRelease == nil:
 		return nil
 	case w.Hold != nil:
 		problem = &decision.Problem{Reason: v1alpha1.ReasonPipelineConflict, Message: fmt.Sprintf(
@@ -68,11 +76,12 @@ func (g *Gatherer) gatherRelease(ctx context.Context, w *decision.Snapshot) erro
 
 // checkRelease returns a conflict if the API server has another release for a Stack than the cache had.
 func (g *Gatherer) checkRelease(ctx context.Context, w decision.Snapshot) error {
-	now, problem, err := release(ctx, g.Live, w.Stack)
+	live, err := release(ctx, g.Live, w.Stack)
 	if err != nil {
 		return err
 	}
-	if problem != nil || (now == nil) != (w.Release == nil) || now != nil && *now != *w.Release {
+	now := live.StackRelease
+	if live.problem != nil || (now == nil) != (w.Release == nil) || now != nil && *now != *w.Release {
 		return changedMeanwhile(w.Stack)
 	}
 	return nil
