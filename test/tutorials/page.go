@@ -202,6 +202,9 @@ func (s step) command() string {
 // duration is an age, or how long something took.
 var duration = regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+\b`)
 
+// commit is the ID of a commit, as git and Cairn shorten it.
+var commit = regexp.MustCompile(`\b[0-9a-f]{7}([0-9a-f]{5}([0-9a-f]{28})?)?\b`)
+
 // columns is the space between columns of a table.
 var columns = regexp.MustCompile(`(\S)  +`)
 
@@ -210,7 +213,8 @@ func normal(output string) string {
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(output)) {
 		line = strings.TrimRight(line, " \n")
-		lines = append(lines, columns.ReplaceAllString(duration.ReplaceAllString(line, "1s"), "$1 "))
+		line = commit.ReplaceAllString(duration.ReplaceAllString(line, "1s"), "0000000")
+		lines = append(lines, columns.ReplaceAllString(line, "$1 "))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -24,6 +24,7 @@ func TestOutputs(t *testing.T) {
 		"no output, and the page has none":           {"", "", true},
 		"another age":                                {"net   True   5s", "net   True   1m10s", true},
 		"another age that makes a column wider":      {"NAME  AGE  MESSAGE\nnet   5s   ok", "NAME  AGE    MESSAGE\nnet   1m10s  ok", true},
+		"another commit":                             {"dev: 6ce0332 Complete", "dev: 82dfd54 Complete", true},
 		"another name in a table":                    {"net   True   5s", "web   True   5s", false},
 		"a digest that the page leaves out":          {"Digest sha256:... ok", "Digest sha256:12ab ok", true},
 		"a text beside what the page leaves out":     {"Digest sha256:... ok", "Digest sha256:12ab bad", false},

@@ -181,7 +181,8 @@ func objects(env story.Environment) func(*testscript.TestScript, bool, []string)
 		path := filepath.Join(ts.Getenv("WORK"), ".objects")
 		known, err := os.ReadFile(path)
 		for end := time.Now().Add(story.Timeout); ; time.Sleep(100 * time.Millisecond) {
-			names := env.Output(ts, "get", "stacks,runs,states,repositories,configmaps,secrets,serviceaccounts,roles,rolebindings,pods",
+			names := env.Output(ts, "get",
+				"stacks,runs,states,repositories,pipelines,configmaps,secrets,serviceaccounts,roles,rolebindings,pods",
 				"--namespace="+namespace, "--output=name")
 			if err != nil {
 				ts.Check(os.WriteFile(path, names, 0o600))
