@@ -113,13 +113,17 @@ type PullRequestApproval struct {
 type StackOnMerge struct {
 	// Action is what follows the merge.
 	Action StackMergeAction `json:"action"`
-	// Rules are those that require an approval. Empty unless the action is AwaitApproval.
+	// Rules are those that require an approval. Empty unless the action is AwaitApproval or Wait.
 	// +listType=atomic
 	// +optional
 	Rules []ApprovalRule `json:"rules,omitempty"`
 	// Message explains the action, at most 500 bytes. Example: spec.requireApprovalFor of the Stack lists Delete.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// Stage is the stage of a Pipeline whose release the Stack has, as PIPELINE/STAGE. Empty if none selects the Stack.
+	// Example: shop/production.
+	// +optional
+	Stage string `json:"stage,omitempty"`
 }
 
 // StackMergeAction is what a Stack does when a pull request is merged.
@@ -133,7 +137,8 @@ const (
 	StackMergeApply StackMergeAction = "Apply"
 	// StackMergeAwaitApproval: the plan waits for an approval.
 	StackMergeAwaitApproval StackMergeAction = "AwaitApproval"
-	// StackMergeWait: another pull request is applied to the Stack, and the merge is applied once that has ended.
+	// StackMergeWait: the merge is applied once another pull request that is applied to the Stack has ended, or once the
+	// stage of a Pipeline that selects the Stack has a release with the merge.
 	StackMergeWait StackMergeAction = "Wait"
 	// StackMergeNothing: the plan has no changes.
 	StackMergeNothing StackMergeAction = "Nothing"

@@ -21,7 +21,7 @@ const (
 	// ReasonStageEmpty: a stage selects no Stack, so it completes no release. Correct its selector, or label the Stacks.
 	ReasonStageEmpty = "StageEmpty"
 	// ReasonAwaitingRelease: the Pipeline has no release yet, or the stage of a Stack has none. The Stack stays as it is
-	// until then.
+	// until then. In a merged pull request: the stage of the Stack does not have the merge yet.
 	ReasonAwaitingRelease = "AwaitingRelease"
 	// ReasonPipelineConflict: a Stack cannot have the release of a stage: several stages select it, its code is not from
 	// the Repository of the Pipeline, or a pull request holds it. It starts no Run.

@@ -154,8 +154,16 @@ func (s AfterStack) describe(row *v1alpha1.PullRequestStackApply, settled bool) 
 		describeRun(row, run)
 		return
 	}
+	if !hasMerge && (!settled || !s.Read) {
+		return
+	}
+	if !hasMerge && status.Release != nil {
+		row.Phase, row.Reason = v1alpha1.StackApplyWaiting, v1alpha1.ReasonAwaitingRelease
+		row.Message = "it is applied when " + status.Release.Text() + " gets the merge"
+		return
+	}
 	ready := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status == metav1.ConditionTrue || !hasMerge && (!settled || !s.Read) {
+	if ready == nil || ready.Status == metav1.ConditionTrue {
 		return
 	}
 	switch row.Phase = phaseOf(ready.Reason, hasMerge); row.Phase {

@@ -109,6 +109,9 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 	applied := func(s *AfterStack) { s.Stack.Status.AppliedInputsDigest = s.Stack.Status.InputsDigest }
 	same := func(s *AfterStack) { s.Same = true }
 	read := func(s *AfterStack) { s.Read = true }
+	released := func(s *AfterStack) {
+		s.Stack.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production", Commit: oldRevision[10:]}
+	}
 	long := -time.Hour // ago
 	for name, tt := range map[string]struct {
 		changes facts
@@ -192,6 +195,12 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"the Stack is suspended": {facts{unread("Suspended"), read}, long, isWaiting, " Suspended"},
 		"the last Run of before the merge failed": {facts{unread("RunFailed"), read}, long,
 			isPending, ""},
+		"its stage has an earlier release": {facts{unread("Applied"), released, read}, long, isWaiting, " AwaitingRelease"},
+		"its stage has an earlier release, and the Pipeline may read the merge now": {facts{unread("Applied"), released, read}, 0,
+			isPending, ""},
+		"its stage has an earlier release with the same code": {facts{unread("Applied"), applied, same, released, read}, long,
+			isApplied, " NoChanges"},
+		"its stage has the merge":   {facts{released, read}, long, isApplying, ""},
 		"drift of before the merge": {facts{unread("Drifted"), read}, long, isPending, ""},
 	} {
 		key := Key{"web", "net"}

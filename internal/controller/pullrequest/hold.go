@@ -270,6 +270,8 @@ func afterMergeOnly(s v1alpha1.PullRequestStack) string {
 		return "it does not exist before the merge"
 	case s.DeletedDirectory != "":
 		return "its directory is deleted, and the merge destroys nothing"
+	case s.OnMerge != nil && s.OnMerge.Stage != "":
+		return "it has the release of the stage " + s.OnMerge.Stage
 	}
 	return ""
 }

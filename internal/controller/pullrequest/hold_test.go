@@ -259,3 +259,16 @@ func TestVerbsOfCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestAStackOfAStageIsAppliedAfterTheMerge checks what depends on the stage of a Pipeline that selects a Stack.
+func TestAStackOfAStageIsAppliedAfterTheMerge(t *testing.T) {
+	_, status := decided(t, stackCase{name: "net", plan: v1alpha1.Plan{Changes: true, Change: 1}, stack: func(s *v1alpha1.Stack) {
+		s.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production"}
+	}})
+	if stage := status.Stacks[0].OnMerge.Stage; stage != "shop/production" {
+		t.Errorf("its stage is %q", stage)
+	}
+	if why := afterMergeOnly(status.Stacks[0]); why != "it has the release of the stage shop/production" {
+		t.Errorf("a command to apply it is rejected with %q", why)
+	}
+}

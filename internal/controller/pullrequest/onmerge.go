@@ -24,7 +24,7 @@ func rulesOf(s *v1alpha1.Stack) *v1alpha1.Stack {
 			Apply: s.Spec.Apply, Windows: s.Spec.Windows, PreventSelfApproval: s.Spec.PreventSelfApproval,
 			RequireApprovalFor: s.Spec.RequireApprovalFor, DeletionPolicy: s.Spec.DeletionPolicy, Suspend: s.Spec.Suspend,
 		},
-		Status: v1alpha1.StackStatus{StackPolicies: s.Status.StackPolicies},
+		Status: v1alpha1.StackStatus{StackPolicies: s.Status.StackPolicies, Release: s.Status.Release},
 	}
 }
 
@@ -34,7 +34,15 @@ func (w Snapshot) setOnMerge(stacks []v1alpha1.PullRequestStack) {
 		s := &stacks[i]
 		for _, a := range w.Merge.Affected {
 			if a.Key == (Key{s.Namespace, s.Name}) {
-				s.OnMerge = behind(w.Holders[a.Key], onMerge(*s, a.Rules, w.Merge.StackSets))
+				s.OnMerge = onMerge(*s, a.Rules, w.Merge.StackSets)
+				if s.OnMerge != nil && a.Rules.Status.Release != nil {
+					of := a.Rules.Status.Release
+					s.OnMerge = behind("it is applied when "+of.Text()+" gets the merge", s.OnMerge)
+					s.OnMerge.Stage = of.Pipeline + "/" + of.Stage
+				}
+				if by := w.Holders[a.Key]; by != nil {
+					s.OnMerge = behind(by.Text()+" is applied to it "+by.Until(), s.OnMerge)
+				}
 			}
 		}
 	}
@@ -76,17 +84,16 @@ func onMerge(of v1alpha1.PullRequestStack, stack *v1alpha1.Stack, sets []v1alpha
 	return next
 }
 
-// behind returns what a Stack does when the pull request is merged while another one holds it.
-func behind(holder *v1alpha1.StackHold, next *v1alpha1.StackOnMerge) *v1alpha1.StackOnMerge {
-	if holder == nil || next == nil || next.Action == v1alpha1.StackMergeStop {
+// behind returns what a Stack does when the pull request is merged and something else has to happen before.
+func behind(text string, next *v1alpha1.StackOnMerge) *v1alpha1.StackOnMerge {
+	if next == nil || next.Action == v1alpha1.StackMergeStop || next.Action == v1alpha1.StackMergeMove {
 		return next
 	}
-	text := holder.Text() + " is applied to it " + holder.Until()
 	if next.Message != "" {
 		text += "; " + next.Message
 	}
 	return &v1alpha1.StackOnMerge{
-		Action: v1alpha1.StackMergeWait, Rules: next.Rules, Message: runinfo.Clip(text, maxOnMerge),
+		Action: v1alpha1.StackMergeWait, Rules: next.Rules, Message: runinfo.Clip(text, maxOnMerge), Stage: next.Stage,
 	}
 }
 

@@ -107,6 +107,11 @@ var stackCases = []stackCase{
 	{name: "of-a-long-list", stack: ofSet, directory: "envs/e", plan: v1alpha1.Plan{Changes: true, Destroy: 2},
 		set:  &v1alpha1.PullRequestStackSet{Namespace: "web", Name: "envs", Go: 30},
 		want: v1alpha1.StackMergeStop, message: "the list of StackSet web/envs changes"},
+	{name: "of-a-stage", stack: func(s *v1alpha1.Stack) {
+		s.Spec.Apply = v1alpha1.ApplyManual
+		s.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production"}
+	}, plan: v1alpha1.Plan{Changes: true, Change: 2}, want: v1alpha1.StackMergeWait, rules: "Apply",
+		message: "it is applied when stage production of Pipeline shop gets the merge; spec.apply of the Stack is Manual"},
 }
 
 // decided decides about a pull request with some Stacks whose plans ended, as the reconciler does.

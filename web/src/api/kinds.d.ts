@@ -1587,8 +1587,13 @@ export interface components {
                         action: "Apply" | "AwaitApproval" | "Wait" | "Nothing" | "Stop" | "Move";
                         /** @description Message explains the action, at most 500 bytes. Example: spec.requireApprovalFor of the Stack lists Delete. */
                         message?: string;
-                        /** @description Rules are those that require an approval. Empty unless the action is AwaitApproval. */
+                        /** @description Rules are those that require an approval. Empty unless the action is AwaitApproval or Wait. */
                         rules?: string[];
+                        /**
+                         * @description Stage is the stage of a Pipeline whose release the Stack has, as PIPELINE/STAGE. Empty if none selects the Stack.
+                         *     Example: shop/production.
+                         */
+                        stage?: string;
                     };
                     /**
                      * @description Phase of the Run.
