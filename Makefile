@@ -217,7 +217,7 @@ test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm $(BIN)/cosign ## Release for t
 .PHONY: test-gitea
 test-gitea: build tools $(BIN)/gitea ## Run the tests that need a Git provider, Gitea (5 minutes once to build it)
 	@go test -tags gitea,$(GO_TAGS) $(GOTESTFLAGS) ./test/gitea
-	@GITEA=1 go test -tags $(GO_TAGS) $(GOTESTFLAGS) -run TestTutorials/tutorials/pull-requests ./test/tutorials
+	@GITEA=1 go test -tags $(GO_TAGS) $(GOTESTFLAGS) -run 'TestTutorials/tutorials/(pull-requests|to-production)' ./test/tutorials
 
 .PHONY: test-newest
 test-newest: tools $(BIN)/terraform-newest ## Read plans of the newest Terraform (4 minutes once to build it)

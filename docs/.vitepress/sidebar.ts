@@ -21,7 +21,7 @@ const howTo: Record<string, string[]> = {
 
 // The first pages of other sections; the rest follows by title.
 const first: Record<string, string[]> = {
-  tutorials: ['index', 'first-stack', 'monorepo', 'stackset', 'promotion', 'pull-requests', 'approvals', 'aws'],
+  tutorials: ['index', 'first-stack', 'monorepo', 'stackset', 'promotion', 'pull-requests', 'to-production', 'approvals', 'aws'],
   concepts: ['index', 'stacks-and-runs', 'inputs', 'approval', 'state-and-journal', 'dependencies', 'availability', 'security-model'],
   troubleshooting: ['index', 'reasons', 'reasons-stack', 'reasons-configuration', 'reasons-run', 'reasons-repository', 'reasons-pull-request', 'reasons-stackset', 'reasons-notification', 'reasons-pipeline', 'reasons-state', 'failures'],
   reference: ['api', 'cli', 'helm', 'environment', 'metrics', 'http-api'],

@@ -154,7 +154,7 @@ func (s AfterStack) describe(row *v1alpha1.PullRequestStackApply, settled bool) 
 		describeRun(row, run)
 		return
 	}
-	if !hasMerge && (!settled || !s.Read) {
+	if !hasMerge && !s.Read {
 		return
 	}
 	if !hasMerge && status.Release != nil {
@@ -163,7 +163,7 @@ func (s AfterStack) describe(row *v1alpha1.PullRequestStackApply, settled bool) 
 		return
 	}
 	ready := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status == metav1.ConditionTrue {
+	if ready == nil || ready.Status == metav1.ConditionTrue || !hasMerge && !settled {
 		return
 	}
 	switch row.Phase = phaseOf(ready.Reason, hasMerge); row.Phase {
