@@ -68,7 +68,25 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 			onlySubcommands(c)
 		}
 	}
+	onlyKnownTopics(cmd)
 	return cmd
+}
+
+// onlyKnownTopics rejects an unknown command as an argument of help. The library would print the help of the root, or
+// of the last command that it knows, and return exit code 0.
+func onlyKnownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || help == root {
+		return
+	}
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, rest, err := root.Find(args)
+		if len(rest) > 0 && (err != nil || found.HasSubCommands()) {
+			return unknownCommand(found, rest[0])
+		}
+		return nil
+	}
 }
 
 // onlySubcommands rejects unknown subcommands of a command that only has subcommands. The library would print its help
@@ -78,11 +96,15 @@ func onlySubcommands(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-		cmd.SuggestionsMinimumDistance = 2
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
-		}
-		return fmt.Errorf("%s: see %s --help", text, cmd.CommandPath())
+		return unknownCommand(cmd, args[0])
 	}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	text := fmt.Sprintf("unknown command %q for %q", name, cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
+	}
+	return fmt.Errorf("%s: see %s --help", text, cmd.CommandPath())
 }

@@ -17,8 +17,19 @@ func TestUnknownCommandIsRejected(t *testing.T) {
 	for line, want := range map[string]string{
 		"state pul net":            `unknown command "pul" for "cairn state": did you mean pull, push?`,
 		"state -n a everything":    `unknown command "everything" for "cairn state": see cairn state --help`,
-		"state remote --stack net": "unknown flag: --stack",
 		"sttae":                    `unknown command "sttae" for "cairn"`,
+		"state remote --stack net": "unknown flag: --stack",
+		"apply net --targe a":      "unknown flag: --targe: did you mean --target? See cairn apply --help",
+		"apply net --qwertyuiop":   "unknown flag: --qwertyuiop; see cairn apply --help",
+		"apply net --target":       "flag needs an argument: --target; see cairn apply --help",
+		"apply net -Q":             "unknown shorthand flag: 'Q' in -Q; see cairn apply --help",
+		"get -o jsn":               `invalid argument "jsn" for "-o, --output" flag: use one of json, yaml, wide, name; see`,
+		"migrate":                  "usage: cairn migrate (-f FILE... | --from-cluster) [flags]; see cairn migrate --help",
+		"help aply":                `unknown command "aply" for "cairn": did you mean apply?`,
+		"help qwertyuiop":          `unknown command "qwertyuiop" for "cairn": see cairn --help`,
+		"help drift resum":         `unknown command "resum" for "cairn drift": did you mean resume?`,
+		"help drift resume":        "",
+		"drift resume mass-drift":  "usage: cairn drift resume [flags]; see cairn drift resume --help",
 		"state":                    "",
 	} {
 		s, out, _ := quiet()

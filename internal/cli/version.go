@@ -28,7 +28,7 @@ prints only that of this program.`,
 		Example: s.Examples(`
 			cairn version
 			cairn version --client`),
-		Args:              cobra.NoArgs,
+		Args:              session.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if client {

@@ -133,7 +133,7 @@ func TestMigrateReportsErrors(t *testing.T) {
 		"a file that is no YAML":  {seed, []string{"-f", "-", "-f", broken}, broken + ": document 1: "},
 		"a file that is not here": {seed, []string{"-f", "-", "-f", "nowhere.yaml"}, "nowhere.yaml"},
 		"a wrong value":           {strings.Replace(seed, "name: code", "name: 3", 1), []string{"-f", "-"}, "spec.tfconfig.name: a string is wanted"},
-		"no input":                {"", nil, "at least one of the flags"},
+		"no input":                {"", nil, "usage: cairn migrate (-f FILE... | --from-cluster)"},
 		"two inputs":              {"", []string{"-f", "-", "--from-cluster"}, "none of the others can be"},
 		"a format":                {seed, []string{"-f", "-", "-o", "table"}, "json, yaml"},
 	} {

@@ -31,7 +31,7 @@ code is 1 if a line is an error. -n is the namespace to install into, by default
 		Example: s.Examples(`
 			cairn check
 			cairn check --bucket 's3://acme-cairn?region=eu-west-1' -n tools`),
-		Args:              cobra.NoArgs,
+		Args:              session.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			namespace := s.Overrides.Context.Namespace

@@ -39,7 +39,7 @@ func ResumeCommand(s *session.Session) *cobra.Command {
 number of its Stacks begins to drift within an hour. Needs the verb resume on the DriftPause.`,
 		Example: s.Examples(`
 			cairn drift resume -n shop`),
-		Args:              cobra.NoArgs,
+		Args:              session.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return resume(cmd.Context(), s) },
 	}

@@ -70,7 +70,12 @@ an input has an error, nothing is printed.`,
 			kubectl get terraforms -A -o yaml | cairn migrate -f -
 			cairn migrate --from-cluster -A
 			cairn migrate --from-cluster -n infra --keep-apply | kubectl apply -f -`),
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 || len(o.Files) == 0 && !o.FromCluster {
+				return session.Usage(cmd)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.Migrate(cmd.Context(), o)
 		},
@@ -85,7 +90,6 @@ an input has an error, nothing is printed.`,
 		"keep the settings of the objects for applies and deletion, in place of Manual and Orphan")
 	session.AddFormatFlag(cmd, &o.Format)
 	f.Lookup("output").Usage += ": one document with objects and notes on standard output"
-	cmd.MarkFlagsOneRequired("filename", "from-cluster")
 	cmd.MarkFlagsMutuallyExclusive("filename", "from-cluster")
 	return cmd
 }

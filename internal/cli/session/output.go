@@ -142,8 +142,21 @@ func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
 		if len(args) >= 1 && len(args) <= most {
 			return nil
 		}
-		return fmt.Errorf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
+		return Usage(cmd)
 	}
+}
+
+// NoArgs accepts no arguments. Its error shows the usage: that of the library calls an argument an unknown command.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage(cmd)
+	}
+	return nil
+}
+
+// Usage returns the error of arguments that a command does not have, or has not got.
+func Usage(cmd *cobra.Command) error {
+	return fmt.Errorf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
 }
 
 // Note prints a line about the progress of a command to standard error.

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -46,7 +48,26 @@ func (s *Session) Root(cmd *cobra.Command) {
 	cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: s.Program}
 	cmd.PersistentPreRun = func(c *cobra.Command, _ []string) { s.BindRequests(c.Context()) }
 	cmd.SetVersionTemplate("{{.Version}}\n") // as the command version prints it
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
+}
+
+// flagError adds to the error of a flag which flags are similar to an unknown one, and where the flags are described.
+func flagError(cmd *cobra.Command, err error) error {
+	var near []string
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		near = Similar("--"+unknown.GetSpecifiedName(), names)
+	}
+	if len(near) > 0 {
+		return fmt.Errorf("%w: did you mean %s? See %s --help", err, strings.Join(near, ", "), cmd.CommandPath())
+	}
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }

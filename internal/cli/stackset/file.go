@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	strictjson "sigs.k8s.io/json"
@@ -51,9 +52,9 @@ func readSet(ctx context.Context, s *session.Session, file, name string) (*v1alp
 	case len(sets) == 0:
 		return nil, fmt.Errorf("%s has no StackSet", file)
 	case name != "":
-		return nil, fmt.Errorf("%s has no StackSet %s, but %q", file, name, names)
+		return nil, fmt.Errorf("%s has no StackSet %s, but %s", file, name, strings.Join(names, ", "))
 	}
-	return nil, fmt.Errorf("%s has several StackSets: select one of %q with --name", file, names)
+	return nil, fmt.Errorf("%s has several StackSets: select one of %s with --name", file, strings.Join(names, ", "))
 }
 
 // decodeSets returns the StackSets of YAML documents. What the API server rejects of a StackSet is an error.

@@ -190,7 +190,7 @@ func TestPreviewFails(t *testing.T) {
 func TestOfSeveralStackSetsOneIsSelected(t *testing.T) {
 	dir := checkoutOf(t, infra)
 	two := platform + "---\n" + strings.Replace(platform[strings.Index(platform, "---")+4:], "name: platform", "name: second", 1)
-	if _, _, err := previewOf(t, two, dir); err == nil || !strings.Contains(err.Error(), `select one of ["platform" "second"] with --name`) {
+	if _, _, err := previewOf(t, two, dir); err == nil || !strings.Contains(err.Error(), "select one of platform, second with --name") {
 		t.Errorf("the error is %v", err)
 	}
 	if _, errOut, err := previewOf(t, two, dir, "--name", "second"); err != nil || !strings.Contains(errOut, "StackSet second generates") {
