@@ -81,6 +81,24 @@ func failed(err error) *decision.Problem {
 	return &decision.Problem{Reason: v1alpha1.ReasonRenderingFailed, Message: message}
 }
 
+// mostNamed is how many more items with errors a message names: their owners correct them in one commit.
+const mostNamed = 5
+
+// failedFor is the problem of several items: the error of one, and which others have one too.
+func failedFor(first error, others []string) *decision.Problem {
+	problem := failed(first)
+	if len(others) == 0 {
+		return problem
+	}
+	named := slices.Compact(slices.Clone(others))
+	more := ""
+	if len(named) > mostNamed {
+		named, more = named[:mostNamed], fmt.Sprintf(", and %d more", len(named)-mostNamed)
+	}
+	problem.Message += fmt.Sprintf("; %d more of its Stacks have an error: %s%s", len(others), strings.Join(named, ", "), more)
+	return problem
+}
+
 func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
 	var all generate.Generator
 	if t := g.Terragrunt; t != nil {
@@ -126,6 +144,8 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 	}
 	all, next := make([]decision.Rendered, 0, len(items)), make(map[string]decision.Rendered, len(items))
 	size := 0
+	var first error
+	var others []string // more directories with errors
 	for _, item := range items {
 		params, err := json.Marshal(item.Params)
 		if err != nil {
@@ -144,7 +164,12 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 				if unread, ok := errors.AsType[*readError](err); ok {
 					return nil, nil, unread
 				}
-				return nil, failed(err), nil
+				if first == nil {
+					first = err
+				} else {
+					others = append(others, cmp.Or(item.Directory, string(params)))
+				}
+				continue
 			}
 			r.Rendered++
 		}
@@ -157,6 +182,9 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 		all = append(all, one)
 	}
 	r.last = next
+	if first != nil {
+		return nil, failedFor(first, others), nil
+	}
 	if err := r.depend(all, items); err != nil {
 		return nil, failed(err), nil
 	}

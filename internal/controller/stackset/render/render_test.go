@@ -54,6 +54,8 @@ func TestStacks(t *testing.T) {
 		"a directory in an unknown field": {[]string{"source:", "sorce:"}, "", "RenderingFailed", "directory is not permitted in this field"},
 		"a value of another type":         {[]string{"variables: [{name: replicas, value: \"${params.replicas}\"}]", "suspend: \"${params.env}\""}, "", "RenderingFailed", `of type bool, with the value "dev" (directory services/api)`},
 		"a name that is none":             {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed", `template.metadata.name: "api_dev": a lowercase RFC 1123 subdomain`},
+		"all that have an error": {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed",
+			`with params env=dev, name=api, replicas=1; 3 more of its Stacks have an error: services/api, services/web`},
 		"a value that is none": {[]string{"variables:", "apply: \"${params.env == 'prod' ? 'Perhaps' : 'Manual'}\"\n      variables:"}, "", "RenderingFailed",
 			`spec.template.spec.apply: "Perhaps": supported values: "Manual", "Automatic", "Never" (directory services/api) with params env=prod`},
 		"a value that a rule rejects": {[]string{"path: \"${directory}\"", "path: \"../${directory}\""}, "", "RenderingFailed",
@@ -115,6 +117,25 @@ func TestStacksAreRenderedOnce(t *testing.T) {
 		if _, problem, err := r.Stacks(t.Context(), files, nil); problem != nil || err != nil || r.Rendered != tt.want {
 			t.Errorf("%s: %d were rendered, want %d: %v, %v", tt.add, r.Rendered, tt.want, problem, err)
 		}
+	}
+}
+
+func TestManyStacksWithErrorsAreCounted(t *testing.T) {
+	var files []string
+	for i := range 100 {
+		files = append(files, fmt.Sprintf("services/A%02d/main.tf", i))
+	}
+	r, problem := New(parsed(t, set))
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	_, problem, err := r.Stacks(t.Context(), append(files, "services/web/main.tf"), nil)
+	want := "; 199 more of its Stacks have an error: services/A00, services/A01, services/A02, services/A03, services/A04, and 95 more"
+	if err != nil || problem == nil || !strings.HasSuffix(problem.Message, want) {
+		t.Errorf("%v, %+v, want %q", err, problem, want)
+	}
+	if _, problem, _ := r.Stacks(t.Context(), []string{"services/web/main.tf"}, nil); problem != nil || r.Rendered != 2 {
+		t.Errorf("%+v, and %d were rendered: what has no error is rendered once", problem, r.Rendered)
 	}
 }
 
