@@ -2,6 +2,7 @@ package decision
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +51,11 @@ func readOnlyRunIsUnderWay(w Snapshot, stands Decision) (Decision, bool) {
 	if r == nil {
 		return Decision{}, false
 	}
-	if stands.Start == nil {
+	switch {
+	case stands.Start == nil:
+		return stands, true
+	case isCorrection(stands.Start) && !slices.Contains(w.Met, NeedsDriftPause):
+		stands.Needs = NeedsDriftPause // drift that is not corrected stays Drifted, also while it is checked
 		return stands, true
 	}
 	if q, ok := PendingRequest(w); ok && q.Operation == v1alpha1.OperationDestroy {

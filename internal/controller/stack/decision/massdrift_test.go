@@ -56,6 +56,20 @@ func TestACorrectionNeedsTheNamespace(t *testing.T) {
 	}
 }
 
+// TestPausedDriftStaysDriftedDuringACheck checks that a check of a Stack whose drift is not corrected changes no condition
+// and so sends no event.
+func TestPausedDriftStaysDriftedDuringACheck(t *testing.T) {
+	w := newSnapshot(checks("Apply"), isApplied, knownDrift("net-1"), withRun("net-2", "Planning", "sha256:now", driftCheck))
+	if d := Decide(w); d.Needs != NeedsDriftPause {
+		t.Fatalf("during a check the decision needs %q, want %q: %+v", d.Needs, NeedsDriftPause, d)
+	}
+	paused(true)(&w)
+	d := Decide(w)
+	if d.Needs != "" || d.Ready != metav1.ConditionFalse || d.Reason != v1alpha1.ReasonDrifted || !d.Stalled || d.Start != nil {
+		t.Errorf("during a check in a paused namespace the decision is %+v", d)
+	}
+}
+
 // turns drifts and applies in turns, some times, and returns the conditions after each drift.
 func turns(w *Snapshot, times int, apart time.Duration, corrected bool) (contended []string) {
 	for range times {
