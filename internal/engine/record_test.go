@@ -135,7 +135,7 @@ func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.
 // run runs a file of code. Comments at its start are options: "# file: NAME=TEXT" is a variable file, "# beside:
 // NAME=LINE" is a line of a file beside the code, "# link: NAME=TARGET" is a symlink, "# before: CODE" is applied first
 // in the same folder, "# apply" applies the plan too, "# destroy" plans a destroy, "# init: ARGUMENT" is an argument of
-// init, "# no init" skips init, "# no code" omits the file itself, "# answer: METHOD STATUS TEXT" is the response of a
+// init, "# plan: ARGUMENT" one of plan, "# no init" skips init, "# no code" omits the file itself, "# answer: METHOD STATUS TEXT" is the response of a
 // server whose address replaces SERVER, which is also the registry registry.test, and "# provider" installs the
 // provider of testdata/provider.
 func run(t *testing.T, engine Engine, program, file string) recorded {
@@ -151,7 +151,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	}
 	var files, output []string
 	var apply, destroy, none, noInit, registry bool
-	var more []string
+	var more, planOptions []string
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"}
 	var before string
 	for line := range strings.Lines(string(text)) {
@@ -177,6 +177,8 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 			env = append(env, "TF_CLI_CONFIG_FILE="+failingProvider(t, dir))
 		case strings.HasPrefix(line, "# init: "):
 			more = append(more, strings.TrimPrefix(line, "# init: "))
+		case strings.HasPrefix(line, "# plan: "):
+			planOptions = append(planOptions, strings.TrimPrefix(line, "# plan: "))
 		case line == "# no init":
 			noInit = true
 		case line == "# registry":
@@ -245,7 +247,7 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	if last.ExitCode != 0 {
 		return last
 	}
-	last = step(StepPlan, engine.Args(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}))
+	last = step(StepPlan, append(engine.Args(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}), planOptions...))
 	if apply && last.ExitCode == PlanChanges {
 		last = step(StepApply, engine.Args(Apply{Events: events, VariableFiles: files, Plan: plan}))
 	}

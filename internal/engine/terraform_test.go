@@ -24,7 +24,7 @@ var terraformCode = []string{
 // newTerraformCode was recorded with the first version of terraforms only.
 var newTerraformCode = []string{
 	"backend-argument", "backend-forbidden", "backend-throttled", "backend-unavailable", "checks", "half", "lock-held",
-	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init", "provider-built-in", "provider-checksum", "provider-config", "provider-crash",
+	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init", "option-replace", "option-target", "option-unknown", "provider-built-in", "provider-checksum", "provider-config", "provider-crash",
 	"provider-crash-apply", "provider-locked", "provider-lock-file", "provider-network", "provider-quota",
 	"provider-throttled", "provider-unavailable", "provider-unheard-of", "provider-unknown", "provider-version", "state-unwritten", "undeclared-value",
 }
@@ -115,6 +115,9 @@ func TestClassifyTerraform(t *testing.T) {
 		{"module-interrupted", StepInit, Transient, "Failed to download module: "},
 		{"module-unavailable", StepInit, Transient, "Error accessing remote module registry: "},
 		{"provider-unavailable", StepInit, Transient, "Failed to query available provider packages: "},
+		{"option-target", StepPlan, ConfigurationError, `Invalid target "terraform_data.a[": Index brackets must contain`},
+		{"option-replace", StepPlan, ConfigurationError, `Invalid force-replace address "module.m": A resource instance address is required here.`},
+		{"option-unknown", StepPlan, ConfigurationError, "Failed to parse command-line flags: flag provided but not defined: -nonsense"},
 		{"no-code", StepPlan, ConfigurationError, "No configuration files: "},
 		{"no-init", StepPlan, ConfigurationError, "Inconsistent dependency lock file: "},
 		{"provider-config", StepPlan, Transient, "No valid credential sources found: "},

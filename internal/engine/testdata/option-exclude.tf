@@ -1,0 +1,2 @@
+# plan: -exclude=terraform_data
+resource "terraform_data" "a" {}

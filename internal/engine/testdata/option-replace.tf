@@ -1,0 +1,2 @@
+# plan: -replace=module.m
+resource "terraform_data" "a" {}

@@ -1,0 +1,2 @@
+# plan: -target=terraform_data.a[
+resource "terraform_data" "a" {}

@@ -1,0 +1,2 @@
+# plan: -nonsense
+resource "terraform_data" "a" {}
