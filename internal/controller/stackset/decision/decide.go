@@ -418,7 +418,7 @@ func write(p *plan) bool {
 		return p.unready(p.withholding(), "%s", p.reportWithheld())
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
-		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d wait", s.Applied, s.Generated,
+		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d are outdated", s.Applied, s.Generated,
 			s.Changing, s.Outdated) + p.waitsFor()
 		exists := func(name string) bool { return p.own[name] != nil }
 		if absent := slices.DeleteFunc(slices.Clone(p.wanted), exists); len(absent) > 0 {

@@ -173,8 +173,8 @@ func TestDecide(t *testing.T) {
 		message  string
 	}{
 		"nothing to do":                                   {newSnapshot(three), "", "True Complete", "3 Stacks"},
-		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4 Stacks have applied the template, 0 are changing, 0 wait; 1 are not created yet: d"},
-		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated)), "Change a", "Unknown RollingOut", "1 wait"},
+		"a new directory gets a Stack":                    {newSnapshot(three, renders("d")), "Create d", "Unknown RollingOut", "3 of 4 Stacks have applied the template, 0 are changing, 0 are outdated; 1 are not created yet: d"},
+		"a changed template changes Stacks":               {newSnapshot(nil, renders("a"), exists("a", isApplied, isOutdated)), "Change a", "Unknown RollingOut", "1 are outdated"},
 		"a field that a user changed is restored":         {newSnapshot(nil, renders("a"), exists("a", isApplied), differs), "Change a", "Unknown RollingOut", ""},
 		"a directory that comes back continues its Stack": {newSnapshot(nil, renders("a"), exists("a", isApplied, isGone)), "Change a", "Unknown RollingOut", ""},
 
@@ -214,7 +214,7 @@ func TestDecide(t *testing.T) {
 		})), "Change old", "Unknown RollingOut", ""},
 		"a preview writes nothing": {newSnapshot(three, spec(previews), renders("d"), exists("old", isApplied), exists("x", isApplied, isOutdated), renders("x")), "", "True Previewed", "would create 1 Stacks, change 1, and suspend 1"},
 
-		"at most so many Stacks change at once":          {newSnapshot(nil, rollout(2, 3), renders("a"), exists("a", isOutdated), renders("b"), exists("b", running), renders("c"), exists("c", isOutdated)), "Change a", "Unknown RollingOut", "0 of 3 Stacks have applied the template, 1 are changing, 2 wait"},
+		"at most so many Stacks change at once":          {newSnapshot(nil, rollout(2, 3), renders("a"), exists("a", isOutdated), renders("b"), exists("b", running), renders("c"), exists("c", isOutdated)), "Change a", "Unknown RollingOut", "0 of 3 Stacks have applied the template, 1 are changing, 2 are outdated"},
 		"a group starts when the one before has applied": {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", running), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", ""},
 		"then it does":                                        {newSnapshot(nil, rollout(5, 3, "dev", "prod"), renders("a", "env", "dev"), exists("a", isApplied), renders("z", "env", "prod"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
 		"it pauses after failures":                            {newSnapshot(nil, rollout(9, 2), renders("a"), exists("a", isFailed), renders("b"), exists("b", isFailed), renders("c"), exists("c", isOutdated)), "", "False RolloutPaused", "with the current template 2 failed (a, b), and 1 wait"},
@@ -223,6 +223,9 @@ func TestDecide(t *testing.T) {
 		"a suspended Stack holds up nothing, and says so":     {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", isSuspended), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "1 are suspended or never apply, and are not waited for: a"},
 		"nor does one that never applies, once it planned":    {newSnapshot(nil, rollout(1, 1, "dev"), renders("a", "env", "dev"), exists("a", neverApplies), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", "a"},
 		"an approval is waited for by name":                   {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for an approval: a"},
+		"a Stack whose Run was canceled is named":             {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonRunCanceled)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 are changing, 1 are outdated; 1 wait for cairn apply, since a user canceled or rejected their Runs: a"},
+		"a Stack whose Run was rejected is named":             {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonRunRejected)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for cairn apply, since a user canceled or rejected their Runs: a"},
+		"a Stack that waits for a window is named":            {newSnapshot(nil, rollout(5, 1, "dev"), renders("a", "env", "dev"), exists("a", waits(v1alpha1.ReasonWindowClosed)), renders("z"), exists("z", isApplied, isOutdated)), "", "Unknown RollingOut", "1 wait for a window: a"},
 		"new Stacks hold up no change":                        {newSnapshot(nil, rollout(1, 3, "dev"), renders("a", "env", "dev"), exists("a", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("b"), exists("b", isNewStack, waits(v1alpha1.ReasonAwaitingApproval)), renders("z"), exists("z", isApplied, isOutdated)), "Change z", "Unknown RollingOut", ""},
 		"and get a changed template at once":                  {newSnapshot(nil, rollout(1, 3), renders("a"), exists("a", isNewStack, isOutdated), renders("b"), exists("b", isNewStack, isOutdated)), "Change a, Change b", "Unknown RollingOut", ""},
 		"drift that was found since does not undo an apply":   {newSnapshot(nil, renders("a"), exists("a", isApplied, waits(v1alpha1.ReasonDrifted))), "", "True Complete", ""},

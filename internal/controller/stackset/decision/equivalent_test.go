@@ -21,7 +21,8 @@ func TestEquivalent(t *testing.T) {
 	versions := map[string]func(*v1alpha1.Stack){
 		"applied": isApplied, "failed": isFailed, "new": isNewStack, "deleting": isDeleting, "suspended": isSuspended, "never applies": neverApplies,
 		"outdated": isOutdated, "running": running, "gone": isGone, "foreign": foreign, "ready for the spec before": readyForBefore,
-		"not read": isNotRead, "awaiting": waits(v1alpha1.ReasonAwaitingApproval), "drifted": func(s *v1alpha1.Stack) { isApplied(s); waits(v1alpha1.ReasonDrifted)(s) },
+		"not read": isNotRead, "awaiting": waits(v1alpha1.ReasonAwaitingApproval), "canceled": waits(v1alpha1.ReasonRunCanceled),
+		"rejected": waits(v1alpha1.ReasonRunRejected), "no window": waits(v1alpha1.ReasonWindowClosed), "drifted": func(s *v1alpha1.Stack) { isApplied(s); waits(v1alpha1.ReasonDrifted)(s) },
 		"planning": planning, "applying": func(s *v1alpha1.Stack) {
 			planning(s)
 			s.Status.Conditions[0].Reason, s.ResourceVersion = "Applying", "8"

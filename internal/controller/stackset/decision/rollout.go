@@ -24,6 +24,10 @@ const (
 	changing
 	// awaiting: it waits for a user's approval.
 	awaiting
+	// stopped: a user canceled or rejected its Run, and none starts until a user requests one.
+	stopped
+	// closed: it waits for a window.
+	closed
 	// held: it applies nothing, as users decided: it is suspended, or spec.apply is Never. It is not waited for.
 	held
 	// failed with the template.
@@ -68,6 +72,10 @@ func stageInStatus(stack *v1alpha1.Stack) stage {
 		return held
 	case known && reason.WaitsFor == v1alpha1.WaitsForApproval:
 		return awaiting
+	case known && reason.WaitsFor == v1alpha1.WaitsForRequest:
+		return stopped
+	case known && ready.Reason == v1alpha1.ReasonWindowClosed:
+		return closed
 	case known && ready.Status == metav1.ConditionFalse && reason.Severity == v1alpha1.SeverityError:
 		return failed
 	}
@@ -87,7 +95,10 @@ func hasApplied(stack *v1alpha1.Stack, ready *metav1.Condition) bool {
 func isNew(stack *v1alpha1.Stack) bool { return stack.Status.AppliedInputsDigest == "" }
 
 // holds reports that the next group waits for a Stack.
-func (s stage) holds() bool { return s == outdated || s == changing || s == awaiting || s == failed }
+func (s stage) holds() bool { return s == outdated || s == failed || s.changes() }
+
+// changes reports that a Stack has the template, and has neither applied it nor failed.
+func (s stage) changes() bool { return s == changing || s == awaiting || s == stopped || s == closed }
 
 // rollOut changes outdated Stacks, group after group, and returns why it does not.
 func (p *plan) rollOut() (paused string) {
@@ -115,10 +126,10 @@ func (p *plan) rollOut() (paused string) {
 		}
 		g := groupOf(order, r.Labels)
 		held[g] = held[g] || stage.holds()
-		switch stage {
-		case outdated:
+		switch {
+		case stage == outdated:
 			groups[g] = append(groups[g], name)
-		case changing, awaiting, failed:
+		case stage == failed, stage.changes():
 			room--
 		}
 	}
@@ -218,6 +229,7 @@ func (p *plan) waitsFor() (text string) {
 		text string
 	}{
 		{awaiting, "wait for an approval"}, {failed, "failed"},
+		{stopped, "wait for cairn apply, since a user canceled or rejected their Runs"}, {closed, "wait for a window"},
 		{held, "are suspended or never apply, and are not waited for"},
 		{deleting, "are being deleted, and created again then"},
 	} {
