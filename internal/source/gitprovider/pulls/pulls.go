@@ -28,6 +28,9 @@ type Client interface {
 	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that is an
 	// approval which was neither dismissed nor revoked.
 	Reviews(ctx context.Context, number int) ([]Review, error)
+	// Readiness returns what the rules of the Git provider lead to for an open pull request, without the statuses of which
+	// isOwn reports true as far as it reports the others. It is of the head that it names, which may be a newer one.
+	Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error)
 	// SetStatus sets the status of a commit for a context.
 	SetStatus(ctx context.Context, commit string, status Status) error
 	// React adds a reaction to a comment of a pull request. It has no effect if it is there.

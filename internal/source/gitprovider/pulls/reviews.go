@@ -57,7 +57,9 @@ type giteaReview struct {
 	State            string
 	Commit           string `json:"commit_id"`
 	Stale, Dismissed bool
-	Submitted        time.Time `json:"submitted_at"`
+	// Official: it counts for the rules of the branch.
+	Official  bool
+	Submitted time.Time `json:"submitted_at"`
 }
 
 // Reviews implements Client.
