@@ -209,6 +209,11 @@ type PullRequestStatus struct {
 	// no Stack.
 	// +optional
 	Apply *PullRequestApply `json:"apply,omitempty"`
+	// Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the pull
+	// request has no plan that a comment can apply.
+	// +listType=atomic
+	// +optional
+	Requirements []PullRequestRequirement `json:"requirements,omitempty"`
 	// Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands. At
 	// most 500.
 	// +listType=atomic

@@ -63,6 +63,15 @@ type PullRequests struct {
 	// +kubebuilder:default=AfterMerge
 	// +optional
 	Apply ApplyWhen `json:"apply,omitempty"`
+	// Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review of
+	// the head commit approves it, by another user than the one who opened it, and the Git provider requires no other
+	// review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head lacks
+	// changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on a merge.
+	// Default: none.
+	// +kubebuilder:validation:MaxItems=3
+	// +listType=set
+	// +optional
+	Requirements []Requirement `json:"requirements,omitempty"`
 	// HoldTimeout is how long a pull request that is applied before its merge holds a Stack, from the command on. After
 	// it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the end
 	// of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.

@@ -30,6 +30,9 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	if failure := pr.Status.Delivered.Failure; failure != "" {
 		p.row("Git provider", s.paint(red, "does not have the newest report: "+Clean(failure)))
 	}
+	for _, r := range pr.Status.Requirements {
+		p.row("Requires "+string(r.Type), string(r.State), Clean(r.Message))
+	}
 	pullRequestApply(p, pr.Status.Apply)
 	if len(pr.Status.Stacks) > 0 {
 		p.title("Affected Stacks")

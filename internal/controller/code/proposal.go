@@ -26,6 +26,8 @@ type Proposal struct {
 	// base is the code at Base, and merged that of the merge result, without what a Stack reads there. merged is
 	// empty if there are conflicts.
 	base, merged GitCode
+	// ancestors is the code at the common ancestors of the base and the head; nil until it is read.
+	ancestors []GitCode
 }
 
 // Propose merges a commit into a branch. The name is that of the proposal in revisions, such as pull/12. It returns
@@ -87,12 +89,43 @@ func (p *Proposal) Trees() (base, merged Tree) {
 // Affects reports whether the code of a Stack differs between the base and the merge result. Code that a user has to
 // correct differs if its error or the files around it do. Code that cannot be read now is an error.
 func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
+	return p.codes.differ(ctx, p.base, p.merged, wanted(r, stack))
+}
+
+// Diverged reports whether the base has a commit that the head lacks and that changes the code of a Stack: whether the
+// code differs between the base and a common ancestor. There must be no conflicts.
+func (p *Proposal) Diverged(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (bool, error) {
+	if p.ancestors == nil {
+		ids, err := p.base.mirror.MergeBases(ctx, p.Base.ID, p.merged.Commit.ID)
+		if err != nil {
+			return false, err
+		}
+		ancestors := []GitCode{}
+		for _, id := range ids {
+			at := p.base
+			if at.tree, err = p.base.mirror.Tree(ctx, id); err != nil {
+				return false, fmt.Errorf("read commit %s: %w", id, err)
+			}
+			ancestors = append(ancestors, at)
+		}
+		p.ancestors = ancestors
+	}
 	want := wanted(r, stack)
-	before, wrongBefore := p.codes.closures.Digest(ctx, p.base.tree, p.base.mirror, want)
+	for _, at := range p.ancestors {
+		if differ, err := p.codes.differ(ctx, at, p.base, want); err != nil || differ {
+			return differ, err
+		}
+	}
+	return len(p.ancestors) == 0, nil
+}
+
+// differ reports whether the code of a Stack differs between two commits.
+func (c *Codes) differ(ctx context.Context, one, other GitCode, want closure.Wanted) (bool, error) {
+	before, wrongBefore := c.closures.Digest(ctx, one.tree, one.mirror, want)
 	if wrongBefore != nil && Reason(wrongBefore) == "" {
 		return false, wrongBefore
 	}
-	after, wrongAfter := p.codes.closures.Digest(ctx, p.merged.tree, p.merged.mirror, want)
+	after, wrongAfter := c.closures.Digest(ctx, other.tree, other.mirror, want)
 	if wrongAfter != nil && Reason(wrongAfter) == "" {
 		return false, wrongAfter
 	}
@@ -102,11 +135,11 @@ func (p *Proposal) Affects(ctx context.Context, r *v1alpha1.Repository, stack *v
 	if wrongBefore.Error() != wrongAfter.Error() {
 		return true, nil
 	}
-	before, err := p.codes.closures.Broken(ctx, p.base.tree, p.base.mirror, want)
+	before, err := c.closures.Broken(ctx, one.tree, one.mirror, want)
 	if err != nil {
 		return false, err
 	}
-	after, err = p.codes.closures.Broken(ctx, p.merged.tree, p.merged.mirror, want)
+	after, err = c.closures.Broken(ctx, other.tree, other.mirror, want)
 	return before != after, err
 }
 

@@ -76,3 +76,37 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 		t.Error("the Stacks read main")
 	}
 }
+
+// Diverged are exactly the Stacks whose code the base changes since the head began, also after the base was merged into the head.
+func TestProposalDivergesFromTheBase(t *testing.T) {
+	r := newEnv(t)
+	remote := r.remote("infra")
+	calls := "module \"common\" {\n  source = \"../common\"\n}\n"
+	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1", "net/main.tf": "# 1", "other/main.tf": "# 1"}})
+	repo := r.declare(remote)
+	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"app/more.tf": "# of the head", "net/more.tf": "# of the head"}})
+	r.push(remote, gitserver.Change{Files: map[string]string{"common/main.tf": "# 2", "docs/net.md": "text"}}) // of the base
+	newer := r.push(remote, gitserver.Change{Branch: "newer", Onto: "main", Files: map[string]string{"app/more.tf": "# of the head"}})
+	r.settle(repo)
+	codes := NewCodes(r.Mirrors)
+	for commit, want := range map[string][]string{head: {"app"}, newer: nil} {
+		proposal, err := codes.Propose(t.Context(), repo, "main", commit, "pull/12")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var diverged []string
+		for _, folder := range []string{"app", "net", "other"} {
+			if differs, err := proposal.Diverged(t.Context(), repo, r.stack(repo, "web", folder, "")); err != nil {
+				t.Fatal(err)
+			} else if differs {
+				diverged = append(diverged, folder)
+			}
+		}
+		if !slices.Equal(diverged, want) {
+			t.Errorf("diverged at %s: %v, want %v", commit, diverged, want)
+		}
+		if err := proposal.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

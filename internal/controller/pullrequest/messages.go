@@ -278,7 +278,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		report.Plans = plansDigest(*s)
 	}
 	if w.isAppliable(s) {
-		report.Apply = plansDigest(*s)
+		report.Apply, report.Requirements = plansDigest(*s), s.Requirements
 	}
 	report.Reviews = w.Settings.CarryApproval.Accepts(v1alpha1.ApprovalReviews) && hasApprovable(s)
 	web := strings.TrimSuffix(w.WebURL, "/")

@@ -58,6 +58,8 @@ type Reconciler struct {
 	readings cache[types.UID, reading]
 	// reviewed is the last time when the reviews were read.
 	reviewed cache[types.UID, reading]
+	// evaluated is the last time when the requirements of an apply were evaluated.
+	evaluated cache[types.UID, evaluation]
 	// commented is when the comment was written last.
 	commented cache[types.UID, time.Time]
 	receivers outbox.Receivers
@@ -194,6 +196,7 @@ func (r *Reconciler) gather(
 	if err := r.gatherReviews(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read reviews: %w", err)
 	}
+	r.gatherRequirements(ctx, &w, provider)
 	if err := r.gatherCarried(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read whether approvals count: %w", err)
 	}

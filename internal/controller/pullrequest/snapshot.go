@@ -97,6 +97,9 @@ type Affected struct {
 	DestroyInputsDigest string
 	// Empty: the directory of the Stack is deleted, and it was never applied. Problem has that there is no plan.
 	Empty bool
+	// Diverged: the base has a commit that the head lacks and that changes the code of the Stack. Gathered only if that is a
+	// requirement of an apply before the merge.
+	Diverged bool
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool
 	// Restricted is why the Stack is not planned before a command; empty if it may be.

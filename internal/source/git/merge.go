@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"cairn.dev/cairn/internal/base/weightedlru"
 )
@@ -71,6 +72,23 @@ func (m *Mirror) Contains(ctx context.Context, commit, other string) (bool, erro
 		return false, explain("search the history of "+commit, err)
 	}
 	return true, nil
+}
+
+// MergeBases returns the best common ancestors of two commits, of which there are several after criss-cross merges.
+func (m *Mirror) MergeBases(ctx context.Context, one, other string) ([]string, error) {
+	for _, id := range []string{one, other} {
+		if err := m.hasCommit(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	out, err := m.run(ctx, command{args: []string{"merge-base", "--all", one, other}})
+	if exitCode(err) == 1 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain("find the common ancestors", err)
+	}
+	return strings.Fields(string(out)), nil
 }
 
 // hasCommit returns ErrNoRef unless the mirror has a commit.

@@ -1454,6 +1454,26 @@ export interface components {
                  */
                 plans?: number;
                 /**
+                 * @description Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the pull
+                 *     request has no plan that a comment can apply.
+                 */
+                requirements?: {
+                    /** @description Message is what is missing, and who can act, at most 500 bytes. Unset if it is met. */
+                    message?: string;
+                    /** @description Stacks are those that it keeps back, as namespace/name. Empty for all. */
+                    stacks?: string[];
+                    /**
+                     * @description State is Met, Missing or Unknown.
+                     * @enum {string}
+                     */
+                    state: "Met" | "Missing" | "Unknown";
+                    /**
+                     * @description Type is the requirement.
+                     * @enum {string}
+                     */
+                    type: "Approved" | "Mergeable" | "Undiverged";
+                }[];
+                /**
                  * @description Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
                  *     as namespace/name. At most 1,000.
                  */
@@ -2057,6 +2077,14 @@ export interface components {
                      *     a commit. Default: false.
                      */
                     requireCommand?: boolean;
+                    /**
+                     * @description Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review of
+                     *     the head commit approves it, by another user than the one who opened it, and the Git provider requires no other
+                     *     review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head lacks
+                     *     changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on a merge.
+                     *     Default: none.
+                     */
+                    requirements?: ("Approved" | "Mergeable" | "Undiverged")[];
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
                     runner?: {
                         /**

@@ -88,6 +88,17 @@ export default function PullRequest() {
           <Names names={conflicts} />
         </Section>
       )}
+      {(status.requirements ?? []).length > 0 && (
+        <Section title="Required to apply before the merge">
+          <ul className="divide-line divide-y">
+            {(status.requirements ?? []).map((r) => (
+              <li key={r.type} className="p-3 break-words">
+                {safe(r.type)} <Badge>{r.state}</Badge> {r.message && safe(r.message)}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
       {status.apply && (
         <Section title={`After the merge (${(status.apply.stacks ?? []).length + (status.apply.moreStacks ?? 0)})`}>
           <SmallTable

@@ -56,6 +56,8 @@ type Stack struct {
 	Locked bool
 	// HeldBy is another pull request that is applied to the Stack before its merge; empty for none.
 	HeldBy string
+	// Lacks is which requirements of an apply before the merge are not met, and who can act; empty if all are.
+	Lacks string
 	// AfterMergeOnly is why the Stack cannot be applied before the merge; empty if it can.
 	AfterMergeOnly string
 }
@@ -91,6 +93,7 @@ const (
 	Fork         Reason = "Fork"
 	Held         Reason = "Held"
 	AfterMerge   Reason = "AfterMerge"
+	Requirement  Reason = "Requirement"
 )
 
 // Decision is what a command may do: the result of each Stack, or the reason why it is rejected as a whole.
@@ -112,6 +115,11 @@ type Result struct {
 // Allowed reports whether the command does something. A command without effect is never a success.
 func (d Decision) Allowed() bool {
 	return slices.ContainsFunc(d.Stacks, func(r Result) bool { return r.Reason == Allowed })
+}
+
+// Allows reports whether the command is allowed for a Stack.
+func (d Decision) Allows(stack Ref) bool {
+	return slices.ContainsFunc(d.Stacks, func(r Result) bool { return r.Reason == Allowed && r.Stack == stack })
 }
 
 // Text is the answer for the user.
@@ -285,6 +293,8 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 		return PolicyDenied, "a policy denies its plan"
 	case !st.Changes:
 		return NoChanges, "its plan has no changes"
+	case s.Command.Verb == Apply && st.Lacks != "":
+		return Requirement, "it lacks what the Repository requires: " + st.Lacks
 	case st.PreventSelfApproval && s.Command.Verb == Approve && s.IsAuthor(s.User):
 		why := "spec.preventSelfApproval requires the approval of this plan by a user who has no commit in the pull request"
 		if s.UnknownAuthor {

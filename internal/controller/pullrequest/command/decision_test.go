@@ -105,6 +105,8 @@ func TestCommandDecision(t *testing.T) {
 		"a policy denies the plan":                      {bobs("/cairn apply", planned(func(s *Stack) { s.Denied = true })), Allowed, PolicyDenied},
 		"a denied plan is not approved":                 {bobs("/cairn approve", planned(func(s *Stack) { s.Denied = true })), Allowed, PolicyDenied},
 		"a denied plan is rejected":                     {bobs("/cairn reject", planned(func(s *Stack) { s.Denied = true })), Allowed, Allowed},
+		"a requirement is missing":                      {bobs("/cairn apply", planned(func(s *Stack) { s.Lacks = "Approved is missing" })), Allowed, Requirement},
+		"an approval needs no requirement":              {bobs("/cairn approve", planned(func(s *Stack) { s.Lacks = "Approved is missing" })), Allowed, Allowed},
 		"the plan failed":                               {bobs("/cairn apply", planned(at("Failed"))), Allowed, PlanFailed},
 		"a Run was canceled":                            {bobs("/cairn apply", planned(at("Canceled"))), Allowed, NotPlanned},
 		"an unknown phase has no plan":                  {bobs("/cairn apply", planned(func(s *Stack) { s.Phase = "Other" })), Allowed, NotPlanned},

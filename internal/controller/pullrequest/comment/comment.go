@@ -33,6 +33,8 @@ type PullRequest struct {
 	Plans string `json:",omitempty"`
 	// Apply is the digest of the plans with which a comment can apply them before the merge; empty if none can be applied.
 	Apply string `json:",omitempty"`
+	// Requirements are those of an apply before the merge.
+	Requirements []v1alpha1.PullRequestRequirement `json:",omitempty"`
 	// Held are the Stacks to which the pull request is applied before the merge.
 	Held []Applied `json:",omitempty"`
 	// Reviews reports that a review at the Git provider approves plans.

@@ -167,6 +167,16 @@ func newDocument(pr PullRequest, f Format) document {
 	if pr.Apply != "" {
 		head.WriteString("A user with the verb `apply` on a Stack can apply its plan before the merge, with the comment:\n\n" +
 			span("/cairn apply "+pr.Apply) + "\n\n")
+		for _, r := range pr.Requirements {
+			line := fmt.Sprintf("%s: %s", r.Type, strings.ToLower(string(r.State)))
+			if r.Message != "" {
+				line += ". " + r.Message
+			}
+			head.WriteString("- It requires " + cell(line) + "\n")
+		}
+		if len(pr.Requirements) > 0 {
+			head.WriteString("\n")
+		}
 	}
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
