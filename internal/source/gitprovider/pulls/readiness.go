@@ -76,11 +76,16 @@ func (v *Readiness) block(format string, args ...any) {
 	}
 }
 
-// gitHubReadiness is one query, so that all of the response is of one head.
-const gitHubReadiness = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){pullRequest(number:$number){` +
-	`state isDraft headRefOid baseRef{target{oid}} mergeable mergeStateStatus reviewDecision commits(last:1){nodes{commit{oid statusCheckRollup{` +
-	`contexts(first:100){nodes{__typename ...on StatusContext{context state isRequired(pullRequestNumber:$number)}` +
-	` ...on CheckRun{name conclusion isRequired(pullRequestNumber:$number)}}}}}}}}}}`
+// gitHubReadiness is one query, so that all of the response is of one head. gitHubChecks lists the statuses of the head,
+// which a token may not be allowed to read.
+const (
+	gitHubReadiness = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){pullRequest(number:$number){` +
+		`state isDraft headRefOid baseRef{target{oid}} mergeable mergeStateStatus reviewDecision}}}`
+	gitHubChecks = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){pullRequest(number:$number){` +
+		`commits(last:1){nodes{commit{oid statusCheckRollup{contexts(first:100){nodes{` +
+		`__typename ...on StatusContext{context state isRequired(pullRequestNumber:$number)}` +
+		` ...on CheckRun{name conclusion isRequired(pullRequestNumber:$number)}}}}}}}}}}`
+)
 
 type gitHubCheck struct {
 	Context, State   string // of a status
@@ -93,7 +98,10 @@ type gitHubReadinessPull struct {
 	MergeStateStatus, ReviewDecision string
 	IsDraft                          bool
 	BaseRef                          *struct{ Target struct{ Oid string } }
-	Commits                          struct {
+}
+
+type gitHubChecksPull struct {
+	Commits struct {
 		Nodes []struct {
 			Commit struct {
 				Oid               string
@@ -108,18 +116,10 @@ type gitHubReadinessPull struct {
 // Readiness implements Client. GitHub reports that a merge is blocked, and not by what: the reasons are the required
 // statuses that it lists.
 func (g *gitHub) Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error) {
-	var found struct {
-		Repository struct{ PullRequest *gitHubReadinessPull }
-	}
-	name, err := url.PathUnescape(g.name)
-	if err != nil {
+	var p *gitHubReadinessPull
+	if err := queryPull(ctx, g, gitHubReadiness, of.Number, &p); err != nil {
 		return Readiness{}, err
 	}
-	variables := map[string]any{"owner": g.organization, "name": name, "number": of.Number}
-	if err := g.query(ctx, gitHubReadiness, variables, &found); err != nil {
-		return Readiness{}, err
-	}
-	p := found.Repository.PullRequest
 	if p == nil {
 		return Readiness{}, errForm(http.StatusOK)
 	}
@@ -141,15 +141,31 @@ func (g *gitHub) Readiness(ctx context.Context, of Merge, isOwn func(context str
 	case "BEHIND":
 		v.block("the head is behind the base")
 	case "BLOCKED", "DRAFT":
-		p.blockers(&v, isOwn)
+		g.blockers(ctx, of.Number, &v, isOwn)
 	}
 	return v, nil
 }
 
-// blockers adds the required statuses that are no success.
-func (p *gitHubReadinessPull) blockers(v *Readiness, isOwn func(context string) bool) {
+// queryPull sends a query for a part of a pull request.
+func queryPull[T any](ctx context.Context, g *gitHub, query string, number int, into **T) error {
+	name, err := url.PathUnescape(g.name)
+	if err != nil {
+		return err
+	}
+	var found struct{ Repository struct{ PullRequest *T } }
+	err = g.query(ctx, query, map[string]any{"owner": g.organization, "name": name, "number": number}, &found)
+	*into = found.Repository.PullRequest
+	return err
+}
+
+// blockers adds the required statuses of the head that are no success. It is blocked also if they cannot be read.
+func (g *gitHub) blockers(ctx context.Context, number int, v *Readiness, isOwn func(context string) bool) {
+	var p *gitHubChecksPull
+	if err := queryPull(ctx, g, gitHubChecks, number, &p); err != nil || p == nil {
+		p = &gitHubChecksPull{}
+	}
 	for _, node := range p.Commits.Nodes {
-		if node.Commit.StatusCheckRollup == nil || node.Commit.Oid != p.HeadRefOid {
+		if node.Commit.StatusCheckRollup == nil || node.Commit.Oid != v.Head {
 			continue
 		}
 		for _, c := range node.Commit.StatusCheckRollup.Contexts.Nodes {

@@ -2,6 +2,7 @@ package pulls
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,6 +68,25 @@ func TestReadinessOfGitHub(t *testing.T) {
 		v, err := client.Readiness(t.Context(), merge12, ownContext)
 		v.expect(t, name, tt.want, err)
 	}
+}
+
+// A token that may not read the statuses learns that it is blocked.
+func TestReadinessOfGitHubWithoutStatuses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "statusCheckRollup") {
+			_, _ = w.Write([]byte(`{"data":null,"errors":[{"type":"FORBIDDEN","message":"Resource not accessible"}]}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":{"repository":{"pullRequest":{"state":"OPEN","headRefOid":"c0ffee","mergeStateStatus":"BLOCKED"}}}}`))
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := client.Readiness(t.Context(), merge12, ownContext)
+	v.expect(t, "a token without the permission", "c0ffee  Open Blocked Sufficient a rule of the branch prevents it", err)
 }
 
 func TestReadinessOfGitLab(t *testing.T) {
