@@ -79,6 +79,8 @@ const (
 	WaitsForQueue WaitsFor = "Queue"
 	// WaitsForWindow: a window of spec.windows.
 	WaitsForWindow WaitsFor = "Window"
+	// WaitsForRequirements: a review or another requirement of the pull request that the Run applies.
+	WaitsForRequirements WaitsFor = "Requirements"
 	// WaitsForPod: the start or the end of the pod.
 	WaitsForPod WaitsFor = "Pod"
 	// WaitsForEngine: the end of an engine that was interrupted.
@@ -102,6 +104,8 @@ func (w WaitsFor) Text() string {
 		return "the queue"
 	case WaitsForWindow:
 		return "a window"
+	case WaitsForRequirements:
+		return "what the pull request lacks"
 	case WaitsForPod:
 		return "its pod"
 	case WaitsForEngine:

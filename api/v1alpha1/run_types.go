@@ -62,6 +62,7 @@ type RunList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.afterHold) == has(oldSelf.afterHold) && (!has(self.afterHold) || self.afterHold == oldSelf.afterHold)",message="a Run's afterHold cannot change",fieldPath=".afterHold"
 // +kubebuilder:validation:XValidation:rule="has(self.planOptions) == has(oldSelf.planOptions) && (!has(self.planOptions) || self.planOptions == oldSelf.planOptions)",message="a Run's planOptions cannot change",fieldPath=".planOptions"
 // +kubebuilder:validation:XValidation:rule="has(self.afterPartial) == has(oldSelf.afterPartial) && (!has(self.afterPartial) || self.afterPartial == oldSelf.afterPartial)",message="a Run's afterPartial cannot change",fieldPath=".afterPartial"
+// +kubebuilder:validation:XValidation:rule="has(self.requirements) == has(oldSelf.requirements) && (!has(self.requirements) || self.requirements == oldSelf.requirements)",message="a Run's requirements cannot change",fieldPath=".requirements"
 // +kubebuilder:validation:XValidation:rule="has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",message="a Run's source cannot change",fieldPath=".source"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == has(oldSelf.pullRequest) && (!has(self.pullRequest) || self.pullRequest == oldSelf.pullRequest)",message="a Run's pullRequest cannot change",fieldPath=".pullRequest"
 // +kubebuilder:validation:XValidation:rule="has(self.pullRequest) == (self.cause.type == 'PullRequest') && (!has(self.pullRequest) || self.operation == 'Plan')",message="a Run of a pull request has the cause PullRequest and the operation Plan",fieldPath=".pullRequest"
@@ -148,6 +149,12 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterPartial string `json:"afterPartial,omitempty"`
+
+	// Requirements are what a pull request needs when the Run would apply it before its merge.
+	// status.requirements has which of them are met. Unset if the Repository has none, or if the Run applies no pull
+	// request. Example: {types: [Approved], pullRequest: {namespace: web, name: infra-12, number: 12}}.
+	// +optional
+	Requirements *RunRequirements `json:"requirements,omitempty"`
 
 	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
 	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
@@ -354,6 +361,11 @@ type RunStatus struct {
 	// after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
 	// +optional
 	CarriedApproval *CarriedApproval `json:"carriedApproval,omitempty"`
+
+	// Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one is
+	// not met, nothing is applied. Unset before.
+	// +optional
+	Requirements *EvaluatedRequirements `json:"requirements,omitempty"`
 
 	// Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
 	// older attempts are removed, except the newest one that may have changed resources.

@@ -119,7 +119,7 @@ var uncovered = []reason{
 	{`StackGrant spec\..*`, "", "what a grant changes is of other namespaces: internal/controller/stack/grants_envtest_test.go"},
 	{`Stack spec\.(dependsOn\[\]|variables\[\]\.valueFrom\.stack)\.namespace`, "", "another namespace needs a StackGrant: internal/controller/stack/grants_envtest_test.go"},
 	{`Run spec\.(afterPartial|planOptions.*)`, "", "of a request with options, which test/scripts/testdata/partial.txtar runs"},
-	{`Run spec\.afterHold`, "", "of a pull request that was applied, which test/gitea runs; internal/controller/stack/hold_envtest_test.go has what sets it"},
+	{`Run spec\.(afterHold|requirements\b.*)`, "", "of a pull request that was applied, which test/gitea runs; internal/controller/stack/hold_envtest_test.go has what sets it"},
 	{`Stack spec\.drift\.(applyFor|ignore)\b.*`, "", "no Run here finds drift: test/scripts/testdata/drift.txtar, and charts/cairn/crds_test.go has right and wrong ones"},
 	{`StackSet spec\..*`, "", "a set writes Stacks: internal/controller/stackset has right and wrong ones"},
 	{`Pipeline spec\..*`, "", "no Run has them: internal/controller/pipeline/decision/decide_test.go has each, and charts/cairn/users_test.go who may change them"},

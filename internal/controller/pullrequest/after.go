@@ -192,7 +192,7 @@ func describeRun(row *v1alpha1.PullRequestStackApply, run *v1alpha1.Run) {
 	case reason.WaitsFor == v1alpha1.WaitsForApproval:
 		row.Phase = v1alpha1.StackApplyAwaitingApproval
 	case reason.WaitsFor == v1alpha1.WaitsForWindow, reason.WaitsFor == v1alpha1.WaitsForResume,
-		reason.Severity == v1alpha1.SeverityError:
+		reason.WaitsFor == v1alpha1.WaitsForRequirements, reason.Severity == v1alpha1.SeverityError:
 		row.Phase = v1alpha1.StackApplyWaiting
 		if reason.WaitsFor == v1alpha1.WaitsForWindow {
 			row.OpensAt = run.Status.WindowOpensAt
@@ -212,7 +212,8 @@ func phaseOf(reason string, hasMerge bool) v1alpha1.StackApplyPhase {
 		endOfRun = true
 	}
 	switch known.WaitsFor {
-	case v1alpha1.WaitsForDecision, v1alpha1.WaitsForResume, v1alpha1.WaitsForWindow, v1alpha1.WaitsForApproval:
+	case v1alpha1.WaitsForDecision, v1alpha1.WaitsForResume, v1alpha1.WaitsForWindow, v1alpha1.WaitsForApproval,
+		v1alpha1.WaitsForRequirements:
 		needsUser = true
 	}
 	ofRun := known.In&v1alpha1.InRun != 0 && reason != v1alpha1.ReasonSuspended

@@ -94,9 +94,6 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 				return err
 			}
 		}
-		if facts.Refusal() == "" {
-			facts.Lacks = r.lacking(ctx, w, provider, key)
-		}
 		if facts.Differs, err = r.differing(ctx, known, s.Run); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package pullrequest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -56,7 +55,6 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 			return nil, 0, nil
 		}
 	}
-	readAt := state.ReadAt
 	first, ok := r.readings.get(pull.UID)
 	switch {
 	case !ok || !first.updated.Equal(pull.Spec.UpdatedAt.Time):
@@ -71,21 +69,15 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 		if c.ID <= state.LastComment {
 			continue
 		}
+		state.LastComment = c.ID
 		accepted, answer, err := r.run(ctx, w, provider, c)
-		waits := errors.Is(err, errWaits)
-		if err != nil && !waits {
+		if err != nil {
 			return nil, 0, err
 		}
-		if answer != "" {
-			state.Answer = runinfo.Clip("/cairn command of "+provider.User(c.Author)+"\n"+answer, maxAnswer)
-		}
-		if waits { // it is read again, and those after it then
-			state.ReadAt = readAt
-			return results, waitsAgain, nil
-		}
-		if state.LastComment = c.ID; answer == "" {
+		if answer == "" {
 			continue
 		}
+		state.Answer = runinfo.Clip("/cairn command of "+provider.User(c.Author)+"\n"+answer, maxAnswer)
 		reaction := pulls.Rejected
 		if accepted {
 			reaction = pulls.Accepted
@@ -94,9 +86,6 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 	}
 	return results, again, nil
 }
-
-// errWaits is that a command is neither accepted nor rejected yet.
-var errWaits = errors.New("the command waits")
 
 // maxAnswer is the maximum length of an answer in bytes.
 const maxAnswer = 4000
@@ -138,9 +127,7 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 	}
 	d := command.Decide(facts)
 	if parsed.Verb == command.Apply && d.Allowed() && w.requires() {
-		if waits := r.require(ctx, w, provider, d, &facts, c.Created); waits != "" {
-			return false, "The command waits: " + waits, errWaits
-		}
+		r.require(ctx, w, provider, &facts)
 		d = command.Decide(facts)
 	}
 	switch parsed.Verb {

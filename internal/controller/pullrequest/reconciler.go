@@ -115,7 +115,7 @@ func (r *Reconciler) reconcile(
 		return afterWrite(err)
 	}
 	runs := r.act(ctx, pull, persisted, w)
-	runs.err = errors.Join(runs.err, r.carry(ctx, d.Carried))
+	runs.err = errors.Join(runs.err, r.carry(ctx, d.Carried), r.writeRequired(ctx, w.Required))
 	if errors.Is(runs.err, errGone) {
 		return ctrl.Result{}, nil
 	}
@@ -197,6 +197,7 @@ func (r *Reconciler) gather(
 		return w, fmt.Errorf("read reviews: %w", err)
 	}
 	r.gatherRequirements(ctx, &w, provider)
+	r.gatherRequired(ctx, &w, provider)
 	if err := r.gatherCarried(ctx, &w, provider); err != nil {
 		return w, fmt.Errorf("read whether approvals count: %w", err)
 	}

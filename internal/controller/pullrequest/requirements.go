@@ -13,8 +13,9 @@ import (
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
-// waitsFor is how long a command waits for what requirements depend on, and waitsAgain when that is read again.
-const waitsFor, waitsAgain = 10 * time.Minute, 10 * time.Second
+// readFor is how long what the Git provider reports counts when an apply would start, and readAgainFor when it is read
+// again if that is not known.
+const readFor, readAgainFor = 5 * time.Second, 10 * time.Second
 
 // requires reports whether an apply before the merge has requirements.
 func (w *Snapshot) requires() bool { return w.appliesBefore() && len(w.Settings.Requirements) > 0 }
@@ -39,13 +40,13 @@ func (r *Reconciler) evaluate(ctx context.Context, w *Snapshot, provider Provide
 			next.Message = runinfo.KeepIfEquivalent(before[i].Message, next.Message)
 		}
 	}
-	r.evaluated.add(w.PullRequest.UID, evaluation{reading{w.PullRequest.Spec.UpdatedAt.Time, w.Now}, facts.Head, facts.Base})
+	r.evaluated.add(w.PullRequest.UID, evaluation{reading{w.PullRequest.Spec.UpdatedAt.Time, w.Now}, facts})
 }
 
-// evaluation is when requirements were evaluated, and for which commits.
+// evaluation is when requirements were evaluated, and on which facts.
 type evaluation struct {
 	reading
-	head, base string
+	facts requirement.Facts
 }
 
 // readiness reads what the rules of the Git provider lead to, and the reviews that approve.
@@ -71,7 +72,8 @@ func (r *Reconciler) readiness(
 func (w *Snapshot) requirementFacts() requirement.Facts {
 	spec := w.PullRequest.Spec
 	f := requirement.Facts{
-		Required: w.Settings.Requirements, Head: spec.Head.Commit, Author: spec.Author, Branch: spec.Head.Branch, Into: spec.Base,
+		Head: spec.Head.Commit, Newest: spec.Head.Commit, Author: spec.Author, Branch: spec.Head.Branch, Into: spec.Base,
+		Required: w.Settings.Requirements, Compared: requiresUndiverged(w.Settings), Ended: spec.State != v1alpha1.PullRequestOpen,
 	}
 	if w.Merge == nil {
 		return f
@@ -83,42 +85,17 @@ func (w *Snapshot) requirementFacts() requirement.Facts {
 	return f
 }
 
-// require adds to the facts of a command what the pull request lacks now. It returns what the command waits for, if it
-// would be accepted otherwise: what is not known, as long as the command is not older than waitsFor.
-func (r *Reconciler) require(
-	ctx context.Context, w *Snapshot, provider Provider, d command.Decision, facts *command.Snapshot, created time.Time,
-) (waits string) {
+// require adds to the facts of a command what the pull request is known to lack now.
+func (r *Reconciler) require(ctx context.Context, w *Snapshot, provider Provider, facts *command.Snapshot) {
 	r.evaluate(ctx, w, provider)
 	for i := range facts.Stacks {
 		s := &facts.Stacks[i]
-		lacking, isUnknown := requirement.Lacking(w.PullRequest.Status.Requirements, s.Namespace, s.Name)
-		if s.Lacks = lacking; isUnknown && d.Allows(command.Ref{Namespace: s.Namespace, Name: s.Name}) {
-			waits = lacking
-		}
+		s.Lacks = requirement.Missing(w.PullRequest.Status.Requirements, s.Namespace, s.Name)
 	}
-	if w.Now.Sub(created) >= waitsFor {
-		return ""
-	}
-	return waits
 }
 
-// lacking returns which requirements keep back the apply of a Stack before the merge, for an approval of the pull
-// request that would start it; nothing once it is merged.
-func (r *Reconciler) lacking(ctx context.Context, w *Snapshot, provider Provider, of Key) string {
-	if !w.requires() || w.PullRequest.Spec.State != v1alpha1.PullRequestOpen {
-		return ""
-	}
-	if last, _ := r.evaluated.get(w.PullRequest.UID); !last.at.Equal(w.Now) { // not of this reconcile
-		r.evaluate(ctx, w, provider)
-	}
-	lacks, _ := requirement.Lacking(w.PullRequest.Status.Requirements, of.Namespace, of.Name)
-	if lacks != "" {
-		w.ReadAgain = sooner(w.ReadAgain, fetchLongest)
-	}
-	return lacks
-}
-
-// gatherRequirements evaluates the requirements of an open pull request, for users: a command evaluates them again.
+// gatherRequirements evaluates the requirements of an open pull request, for users: they are evaluated again for a
+// command, and when the apply of a Run would start.
 func (r *Reconciler) gatherRequirements(ctx context.Context, w *Snapshot, provider Provider) {
 	spec, status := w.PullRequest.Spec, &w.PullRequest.Status
 	switch {
@@ -132,7 +109,7 @@ func (r *Reconciler) gatherRequirements(ctx context.Context, w *Snapshot, provid
 		return
 	}
 	last, ok := r.evaluated.get(w.PullRequest.UID)
-	isSame := ok && last.updated.Equal(spec.UpdatedAt.Time) && last.head == spec.Head.Commit && last.base == w.Merge.Base
+	isSame := ok && last.updated.Equal(spec.UpdatedAt.Time) && last.facts.Head == spec.Head.Commit && last.facts.Base == w.Merge.Base
 	if !isSame || !w.hasRequirements() || w.Now.Sub(last.at) >= reviewsFor {
 		r.evaluate(ctx, w, provider)
 	}

@@ -1,6 +1,7 @@
 package pullrequest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -57,28 +58,25 @@ func requiring() Snapshot {
 	return w
 }
 
-// applies lets alice, or another user, comment /cairn apply at a time, and returns when comments are read again.
-func (w *Snapshot) applies(t *testing.T, r *Reconciler, user string, provider judged, created time.Time) time.Duration {
+// applies lets a user comment /cairn apply.
+func (w *Snapshot) applies(t *testing.T, user string, provider judged) {
 	t.Helper()
 	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}}
-	r.Access, r.Client = allowed(nil), fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(net).Build()
+	r := &Reconciler{Access: allowed(nil), Client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(net).Build()}
 	body := "/cairn apply " + plansDigest(w.PullRequest.Status) + " net"
-	provider.comments = []pulls.Comment{{ID: 1, Author: user, Body: body, Created: created}, {ID: 2, Author: user, Body: "/cairn help", Created: created}}
-	_, again, err := r.commands(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider})
-	if err != nil {
+	provider.comments = []pulls.Comment{{ID: 1, Author: user, Body: body, Created: noon}, {ID: 2, Author: user, Body: "/cairn help", Created: noon}}
+	if _, _, err := r.commands(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider}); err != nil {
 		t.Fatal(err)
 	}
-	return again
 }
 
-// A comment applies nothing as long as a requirement is missing or cannot be read (atlantis #6535, #1508).
+// A comment is rejected as long as a requirement is missing (atlantis #6535, #1508). For what is not known it is accepted:
+// its Run waits.
 func TestRequirementsKeepAnApplyBack(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change  func(*judged, *Snapshot)
-		user    string
-		created time.Time
-		// waits: the comment is read again. held: the Stack is.
-		waits, held bool
+		change func(*judged, *Snapshot)
+		user   string
+		held   bool
 		// requests for what the Git provider would do.
 		requests int
 	}{
@@ -93,52 +91,19 @@ func TestRequirementsKeepAnApplyBack(t *testing.T) {
 		"another Stack has diverged": {change: func(_ *judged, w *Snapshot) {
 			w.Merge.Affected[0].Diverged = true
 		}, held: true, requests: 1},
-		"it cannot be read":           {change: func(p *judged, _ *Snapshot) { p.err = errors.New("502") }, waits: true, requests: 1},
-		"reviews cannot be read":      {change: func(p *judged, _ *Snapshot) { p.reviewedBy.err = errors.New("502") }, waits: true},
-		"not decided":                 {change: func(p *judged, _ *Snapshot) { p.readiness.Merge = pulls.MergeUnknown }, waits: true, requests: 1},
-		"the base is not fetched":     {change: func(p *judged, _ *Snapshot) { p.readiness.Base = headOne }, waits: true, requests: 1},
-		"not decided for ten minutes": {change: func(p *judged, _ *Snapshot) { p.readiness.Merge = pulls.MergeUnknown }, created: noon.Add(-waitsFor), requests: 1},
-		"a user without the verb":     {user: "bob"},
-		"not required":                {change: func(_ *judged, w *Snapshot) { w.Settings.Requirements = nil }, held: true},
+		"it cannot be read":       {change: func(p *judged, _ *Snapshot) { p.err = errors.New("502") }, held: true, requests: 1},
+		"a user without the verb": {user: "bob"},
+		"not required":            {change: func(_ *judged, w *Snapshot) { w.Settings.Requirements = nil }, held: true},
 	} {
 		w, provider := requiring(), accepted()
 		if tt.change != nil {
 			tt.change(&provider, &w)
 		}
-		if tt.created.IsZero() {
-			tt.created = noon
-		}
-		if tt.user == "" {
-			tt.user = "alice"
-		}
-		read := w.PullRequest.Status.Commands.ReadAt
-		again := w.applies(t, &Reconciler{}, tt.user, provider, tt.created)
+		w.applies(t, cmp.Or(tt.user, "alice"), provider)
 		got, held := w.PullRequest.Status.Commands, w.isHeld(Key{"web", "net"})
-		if held != tt.held || *provider.requests != tt.requests {
+		if held != tt.held || *provider.requests != tt.requests || got.LastComment != 2 {
 			t.Errorf("%s: held is %t, after %d requests: %s", name, held, *provider.requests, got.Answer)
 		}
-		waits := again == waitsAgain && got.LastComment == 0 && got.ReadAt.Equal(&read)
-		if waits != tt.waits || waits != strings.Contains(got.Answer, "The command waits: ") || !waits && got.LastComment != 2 {
-			t.Errorf("%s: %+v, again in %s", name, got, again)
-		}
-	}
-}
-
-// The command is read again, and accepted once the Git provider can be read.
-func TestAnApplyThatWaitsIsAccepted(t *testing.T) {
-	w, provider, r := requiring(), accepted(), &Reconciler{}
-	provider.err = errors.New("502")
-	for range 3 { // longer than comments are read again after an update
-		w.applies(t, r, "alice", provider, noon)
-		w.Now = w.Now.Add(waitsAgain)
-	}
-	if all := w.PullRequest.Status.Requirements; len(all) != 3 || all[0].State != v1alpha1.RequirementUnknown {
-		t.Errorf("it is published: %+v", all)
-	}
-	provider.err = nil
-	w.applies(t, r, "alice", provider, noon)
-	if all := w.PullRequest.Status.Requirements; !w.isHeld(Key{"web", "net"}) || all[0].State != v1alpha1.RequirementMet {
-		t.Errorf("%+v: %s", all, w.PullRequest.Status.Commands.Answer)
 	}
 }
 
@@ -186,41 +151,6 @@ func TestRequirementsArePublished(t *testing.T) {
 		before := *provider.requests
 		if r.gatherRequirements(t.Context(), &w, of); w.PullRequest.Status.Requirements != nil || *provider.requests != before {
 			t.Errorf("%s: %+v", name, w.PullRequest.Status.Requirements)
-		}
-	}
-}
-
-// An approval in the pull request starts an apply before the merge only while the requirements are met: a review may be
-// dismissed, and the pull request marked as a draft, after the command.
-func TestRequirementsKeepACarriedApprovalBack(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(*judged, *Snapshot)
-		want   string
-	}{
-		"all are met":               {func(*judged, *Snapshot) {}, ""},
-		"the review is dismissed":   {func(p *judged, _ *Snapshot) { p.found = nil }, "requires: Approved is missing: no review"},
-		"it cannot be read":         {func(p *judged, _ *Snapshot) { p.err = errors.New("502") }, "Approved is unknown"},
-		"it is a draft":             {func(p *judged, _ *Snapshot) { p.readiness.Draft = true }, "is a draft"},
-		"it is merged":              {func(p *judged, w *Snapshot) { p.found, w.PullRequest.Spec.State = nil, v1alpha1.PullRequestMerged }, ""},
-		"not required by the rules": {func(p *judged, w *Snapshot) { p.found, w.Settings.Requirements = nil, nil }, ""},
-	} {
-		w, provider := requiring(), accepted()
-		w.comments(t, "alice", "/cairn approve "+plansDigest(w.PullRequest.Status)+" net")
-		waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
-		waits.Run.Status.Plan, waits.Run.Spec.Cause.Type = planFor("create net"), v1alpha1.CauseCommit
-		key := Key{"web", "net"}
-		w.Held = map[Key]AfterStack{key: waits}
-		tt.change(&provider, &w)
-		r := &Reconciler{Access: verbs(true), Merger: &gitModel{}, Plans: storedParts{}}
-		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider}); err != nil {
-			t.Fatal(err)
-		}
-		facts := w.Held[key].Carried
-		if facts == nil {
-			t.Fatalf("%s: the approval is not considered", name)
-		}
-		if got := facts.Refusal(); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) || len(w.carried()) > 0 != (tt.want == "") {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -70,9 +70,14 @@ func rulesChanged() predicate.Predicate {
 	}}
 }
 
-// plannedFor returns the PullRequest of a Run.
+// plannedFor returns the PullRequest that a Run plans, or whose requirements it waits for.
 func plannedFor(_ context.Context, o client.Object) []reconcile.Request {
-	if of := o.(*v1alpha1.Run).Spec.PullRequest; of != nil {
+	run := o.(*v1alpha1.Run)
+	if of := run.Spec.PullRequest; of != nil {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: of.Namespace, Name: of.Name}}}
+	}
+	if required := run.Spec.Requirements; required != nil {
+		of := required.PullRequest
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: of.Namespace, Name: of.Name}}}
 	}
 	return nil

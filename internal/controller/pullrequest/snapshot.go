@@ -34,6 +34,8 @@ type Snapshot struct {
 	// merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a Stack.
 	Held        map[Key]AfterStack
 	MergeInBase bool
+	// Required are the Runs of these Stacks that wait for what the pull request lacks, with what is to be written to them.
+	Required []required
 	// Holders are the holds of other pull requests on the affected Stacks.
 	Holders map[Key]*v1alpha1.StackHold
 	// Others are the other pull requests of the Repository that have, or had, a head of this one, by name.

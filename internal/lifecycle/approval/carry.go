@@ -29,10 +29,8 @@ type Carried struct {
 	Allowed bool
 	// UnreadReviews is why the reviews of the pull request cannot be read; empty if they can.
 	UnreadReviews string
-	// Lacks is which requirements of an apply before the merge are not met; empty if all are, or after the merge.
-	Lacks  string
-	MaxAge time.Duration
-	Now    time.Time
+	MaxAge        time.Duration
+	Now           time.Time
 }
 
 // Refusal returns why the approval does not count for the plan of the Run; empty if it does.
@@ -69,8 +67,6 @@ func (c Carried) Refusal() string {
 		return "not all users who caused the Run are known (spec.preventSelfApproval)"
 	case !c.Allowed:
 		return a.By + " does not have the verb approve on the Run"
-	case c.Lacks != "":
-		return "the pull request lacks what the Repository requires: " + c.Lacks
 	}
 	return ""
 }

@@ -43,7 +43,6 @@ func TestApprovalIsCarriedToTheSamePlanOnly(t *testing.T) {
 		"another head":                        {func(c *Carried) { c.Head = "other" }, "another head commit"},
 		"reviews that cannot be read":         {func(c *Carried) { c.Approval.From, c.UnreadReviews = v1alpha1.ApprovalReviews, "no" }, "Cairn cannot read the reviews: no"},
 		"older than maxAge":                   {func(c *Carried) { c.Now = c.Now.Add(time.Hour) }, "older than spec.pullRequests.carryApproval.maxAge"},
-		"a requirement is missing":            {func(c *Carried) { c.Lacks = "Approved is missing" }, "requires: Approved is missing"},
 		"the user lost the verb":              {func(c *Carried) { c.Allowed = false }, "does not have the verb approve"},
 		"another fingerprint":                 {func(c *Carried) { c.Run.Status.Plan.Fingerprint = "g" }, "does something else"},
 		"another fingerprint, in parts that are known": {func(c *Carried) {

@@ -56,7 +56,7 @@ type Stack struct {
 	Locked bool
 	// HeldBy is another pull request that is applied to the Stack before its merge; empty for none.
 	HeldBy string
-	// Lacks is which requirements of an apply before the merge are not met, and who can act; empty if all are.
+	// Lacks is which requirements of an apply before the merge are missing, and who can act; empty for none.
 	Lacks string
 	// AfterMergeOnly is why the Stack cannot be applied before the merge; empty if it can.
 	AfterMergeOnly string
@@ -115,11 +115,6 @@ type Result struct {
 // Allowed reports whether the command does something. A command without effect is never a success.
 func (d Decision) Allowed() bool {
 	return slices.ContainsFunc(d.Stacks, func(r Result) bool { return r.Reason == Allowed })
-}
-
-// Allows reports whether the command is allowed for a Stack.
-func (d Decision) Allows(stack Ref) bool {
-	return slices.ContainsFunc(d.Stacks, func(r Result) bool { return r.Reason == Allowed && r.Stack == stack })
 }
 
 // Text is the answer for the user.

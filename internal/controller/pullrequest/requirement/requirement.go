@@ -18,6 +18,13 @@ type Facts struct {
 	Required []v1alpha1.Requirement
 	// Head is the commit of the plans, and Base the commit of the base that they are of.
 	Head, Base string
+	// Newest is the newest head of the pull request.
+	Newest string
+	// Ended: the pull request is not open. Merged: its base has the head that the plans are of, so that nothing more is
+	// required.
+	Ended, Merged bool
+	// Compared: whether the Stacks have diverged is known.
+	Compared bool
 	// Branch is that of the head, and Into that of the base.
 	Branch, Into string
 	// Author is the user who opened the pull request, as the name of a user for RBAC; empty if it is not known.
@@ -49,12 +56,14 @@ type Stack struct {
 func Evaluate(f Facts) (all []v1alpha1.PullRequestRequirement) {
 	for _, required := range f.Required {
 		r := v1alpha1.PullRequestRequirement{Type: required}
-		switch required {
-		case v1alpha1.RequirementApproved:
+		switch {
+		case f.Merged:
+			r.State = v1alpha1.RequirementMet
+		case required == v1alpha1.RequirementApproved:
 			r.State, r.Message = f.approved()
-		case v1alpha1.RequirementMergeable:
+		case required == v1alpha1.RequirementMergeable:
 			r.State, r.Message = f.mergeable()
-		case v1alpha1.RequirementUndiverged:
+		case required == v1alpha1.RequirementUndiverged:
 			r.State, r.Message, r.Stacks = f.undiverged()
 		default: // of a newer version
 			r.State, r.Message = missing("this version of Cairn does not know this requirement: an administrator has to " +
@@ -69,19 +78,16 @@ func Evaluate(f Facts) (all []v1alpha1.PullRequestRequirement) {
 // maxMessage is the maximum length of a message in bytes.
 const maxMessage = 500
 
-// Lacking returns what keeps a Stack back, and whether that can end by itself. It returns nothing if all is met.
-func Lacking(all []v1alpha1.PullRequestRequirement, namespace, name string) (message string, waits bool) {
-	waits = true
+// Missing returns which requirements a Stack is known to lack; empty for none. Its Run waits for what is not known.
+func Missing(all []v1alpha1.PullRequestRequirement, namespace, name string) string {
 	var parts []string
 	for _, r := range all {
 		concerns := len(r.Stacks) == 0 || slices.Contains(r.Stacks, namespace+"/"+name)
-		if r.State == v1alpha1.RequirementMet || !concerns {
-			continue
+		if r.State == v1alpha1.RequirementMissing && concerns {
+			parts = append(parts, r.Text())
 		}
-		waits = waits && r.State == v1alpha1.RequirementUnknown
-		parts = append(parts, fmt.Sprintf("%s is %s: %s", r.Type, strings.ToLower(string(r.State)), r.Message))
 	}
-	return strings.Join(parts, "; "), waits && len(parts) > 0
+	return strings.Join(parts, "; ")
 }
 
 type state = v1alpha1.RequirementState
@@ -98,6 +104,11 @@ func unknown(format string, args ...any) (state, string) {
 func (f Facts) readable() (state, string) {
 	v := f.Readiness
 	switch {
+	case f.Ended:
+		return missing("the pull request is not open")
+	case f.Newest != f.Head:
+		return missing("head %.12s is not the newest one of the pull request: comment /cairn apply to apply that one, or "+
+			"/cairn unlock", f.Head)
 	case f.Unread != "":
 		return unknown("the Git provider cannot be read: %s", f.Unread)
 	case v.Head != f.Head || v.Head == "":
@@ -161,6 +172,10 @@ func (f Facts) undiverged() (state, string, []string) {
 	if is == v1alpha1.RequirementMet && (f.Readiness.Base == "" || f.Readiness.Base != f.Base) {
 		is, why = unknown("the plans are of commit %.12s of %s, which has a newer one at the Git provider: Cairn has not "+
 			"fetched it yet", f.Base, f.Into)
+	}
+	if is == v1alpha1.RequirementMet && (!f.Compared || len(f.Stacks) == 0) {
+		is, why = unknown("Cairn has not compared the code of the Stack with that of %s: resolve conflicts with it, or "+
+			"request another Run with cairn apply if the Repository does not require this any more", f.Into)
 	}
 	if is != v1alpha1.RequirementMet {
 		return is, why, nil

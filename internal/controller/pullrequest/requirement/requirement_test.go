@@ -14,7 +14,7 @@ const head, other, base, alice, bob = "1f3c9a2b", "0e2b8a1b", "ba5e0000", "gitea
 func good(changes ...func(*Facts)) Facts {
 	f := Facts{
 		Required: []v1alpha1.Requirement{v1alpha1.RequirementApproved, v1alpha1.RequirementMergeable, v1alpha1.RequirementUndiverged},
-		Head:     head, Base: base, Branch: "change", Into: "main", Author: alice,
+		Head:     head, Newest: head, Compared: true, Base: base, Branch: "change", Into: "main", Author: alice,
 		Readiness: pulls.Readiness{
 			Head: head, Base: base, State: pulls.Open, Merge: pulls.MergeAllowed, Review: pulls.ReviewSufficient,
 		},
@@ -41,9 +41,13 @@ func TestRequirements(t *testing.T) {
 			states{unknown, unknown, unknown}, "cannot be read: the Git provider responded 502"},
 		"nothing is known": {good(func(f *Facts) { f.Readiness, f.Approvals = pulls.Readiness{}, nil }),
 			states{unknown, unknown, unknown}, "another head than 1f3c9a2b"},
-		"of another head": {good(func(f *Facts) { f.Readiness.Head = other }), states{unknown, unknown, unknown}, "another head"},
-		"a draft":         {good(func(f *Facts) { f.Readiness.Draft = true }), states{missing, missing, missing}, "is a draft"},
-		"a merged one":    {good(func(f *Facts) { f.Readiness.State = pulls.Merged }), states{missing, missing, missing}, "is not open"},
+		"it is closed":      {good(func(f *Facts) { f.Ended = true }), states{missing, missing, missing}, "is not open"},
+		"its base has it":   {good(func(f *Facts) { f.Ended, f.Merged, f.Unread = true, true, "502" }), states{met, met, met}, ""},
+		"a user has pushed": {good(func(f *Facts) { f.Newest = other }), states{missing, missing, missing}, "not the newest one of the pull request: comment /cairn apply"},
+		"no head is known":  {good(func(f *Facts) { f.Newest = "" }), states{missing, missing, missing}, "not the newest one"},
+		"of another head":   {good(func(f *Facts) { f.Readiness.Head = other }), states{unknown, unknown, unknown}, "another head"},
+		"a draft":           {good(func(f *Facts) { f.Readiness.Draft = true }), states{missing, missing, missing}, "is a draft"},
+		"a merged one":      {good(func(f *Facts) { f.Readiness.State = pulls.Merged }), states{missing, missing, missing}, "is not open"},
 
 		"without a review": {good(func(f *Facts) { f.Approvals = nil }), states{missing, met, met}, "another user than " + alice},
 		"a review of another head, ambient-code #763": {good(func(f *Facts) { f.Approvals[0].Commit = other }),
@@ -68,6 +72,8 @@ func TestRequirements(t *testing.T) {
 		"without a decision": {good(func(f *Facts) { f.Readiness.Merge = "" }), states{met, unknown, met}, "has not decided"},
 
 		"the base has a newer commit for a Stack": {good(func(f *Facts) { f.Stacks[1].Diverged = true }), states{met, met, missing}, "the code of web/net: a user who"},
+		"the code is not compared":                {good(func(f *Facts) { f.Compared = false }), states{met, met, unknown}, "has not compared"},
+		"no Stack is compared":                    {good(func(f *Facts) { f.Stacks = nil }), states{met, met, unknown}, "has not compared"},
 		"the base is not fetched":                 {good(func(f *Facts) { f.Readiness.Base = other }), states{met, met, unknown}, "has not fetched it yet"},
 		"the base is not known":                   {good(func(f *Facts) { f.Readiness.Base = "" }), states{met, met, unknown}, "has not fetched it yet"},
 		"no base is known":                        {good(func(f *Facts) { f.Readiness.Base, f.Base = "", "" }), states{met, met, unknown}, "has not fetched it yet"},
@@ -96,24 +102,23 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// A Stack that has not diverged is not kept back by one that has, and a command waits for what is not known alone.
-func TestLacking(t *testing.T) {
+// A command is rejected for what is known to be missing, and a Stack that has not diverged is not kept back by one that
+// has.
+func TestMissing(t *testing.T) {
 	diverged := good(func(f *Facts) { f.Stacks[1].Diverged = true })
 	for name, tt := range map[string]struct {
-		facts Facts
-		stack string
-		lacks string
-		waits bool
+		facts       Facts
+		stack, want string
 	}{
-		"all is met":                       {good(), "net", "", false},
-		"another one has diverged":         {diverged, "app", "", false},
-		"it has diverged":                  {diverged, "net", "Undiverged is missing", false},
-		"nothing is known":                 {good(func(f *Facts) { f.Unread = "502" }), "net", "Approved is unknown", true},
-		"one is missing, one is not known": {good(func(f *Facts) { f.Approvals, f.Readiness.Merge = nil, "" }), "net", "Approved is missing", false},
+		"all is met":               {good(), "net", ""},
+		"another one has diverged": {diverged, "app", ""},
+		"it has diverged":          {diverged, "net", "Undiverged is missing: main has newer commits"},
+		"nothing is known":         {good(func(f *Facts) { f.Unread = "502" }), "net", ""},
+		"one of two is not known":  {good(func(f *Facts) { f.Approvals, f.Readiness.Merge = nil, "" }), "net", "Approved is missing: no review"},
 	} {
-		lacks, waits := Lacking(Evaluate(tt.facts), "web", tt.stack)
-		if waits != tt.waits || (lacks == "") != (tt.lacks == "") || !strings.Contains(lacks, tt.lacks) {
-			t.Errorf("%s: %q, %t, want %q, %t", name, lacks, waits, tt.lacks, tt.waits)
+		got := Missing(Evaluate(tt.facts), "web", tt.stack)
+		if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) || strings.Contains(got, "unknown") {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

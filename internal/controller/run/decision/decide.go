@@ -95,7 +95,7 @@ func Decide(w Snapshot) Decision {
 		applyIsDone,
 	} {
 		if d, ok := r(w); ok {
-			return d
+			return requirementsFirst(w, d)
 		}
 	}
 	return Decision{}

@@ -146,3 +146,36 @@ func TestHoldIsReadAtItsDeadline(t *testing.T) {
 		t.Errorf("again after %s", d.RequeueAfter)
 	}
 }
+
+// The Run of what a pull request changes has in its spec what that needs to be applied. A plan, a
+// destroy and the Runs of the base need nothing.
+func TestRunOfAHoldHasTheRequirements(t *testing.T) {
+	hold := heldBy("a", 0, "").StackHold
+	held := func(w *Snapshot) {
+		w.Hold, w.Requirements = &hold, []v1alpha1.Requirement{v1alpha1.RequirementApproved}
+	}
+	for name, tt := range map[string]struct {
+		snapshot Snapshot
+		want     bool
+	}{
+		"a change":            {newSnapshot(held), true},
+		"a request of a user": {newSnapshot(held, isApplied, withRequest("Apply")), true},
+		"a plan":              {newSnapshot(held, isApplied, withRequest("Plan")), false},
+		"spec.apply is Never": {newSnapshot(held, never), false},
+		"nothing is required": {newSnapshot(held, func(w *Snapshot) { w.Requirements = nil }), false},
+		"no pull request":     {newSnapshot(held, func(w *Snapshot) { w.Hold = nil }), false},
+	} {
+		d := Decide(tt.snapshot)
+		if d.Start == nil {
+			t.Errorf("%s: no Run: %+v", name, d)
+			continue
+		}
+		got := d.Start.Requirements
+		if (got != nil) != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got != nil && (len(got.Types) != 1 || got.PullRequest != v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-a", Number: 12}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package decision
 
 import (
+	"slices"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/shorten"
 )
@@ -39,8 +41,14 @@ func (w Snapshot) TakesOverState() bool {
 	return w.State != nil && w.State.Status.TakenOverBy(w.Stack.UID)
 }
 
-// setApprovalRules sets what a Run keeps of the rules for its approval, whatever becomes of the Stack.
+// setApprovalRules sets what a Run keeps of the rules for its approval and its apply, whatever becomes of the Stack.
 func setApprovalRules(w Snapshot, spec *v1alpha1.RunSpec) {
+	if h := w.Hold; h != nil && len(w.Requirements) > 0 && spec.Operation == v1alpha1.OperationApply {
+		spec.Requirements = &v1alpha1.RunRequirements{
+			Types:       slices.Clone(w.Requirements),
+			PullRequest: v1alpha1.CarriedFrom{Namespace: h.Namespace, Name: h.Name, Number: h.Number},
+		}
+	}
 	if ended := endedHold(w); ended != nil && spec.Operation == v1alpha1.OperationApply {
 		spec.AfterHold = ended.Text()
 	} else if left := leftRelease(w); left != nil && spec.Operation == v1alpha1.OperationApply {

@@ -70,6 +70,8 @@ type Snapshot struct {
 	Release *v1alpha1.StackRelease
 	// VerifiesDrift reports that the stage requires a drift check after each apply.
 	VerifiesDrift bool
+	// Requirements are what that pull request needs to be applied.
+	Requirements []v1alpha1.Requirement
 	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
 	Cycle []string
 	// Dependents are the Stacks that name this one as a dependency.

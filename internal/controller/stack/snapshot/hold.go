@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,4 +78,18 @@ func requestsOf(stack *v1alpha1.Stack, pull *v1alpha1.PullRequest) (requests []d
 		}})
 	}
 	return requests
+}
+
+// requirements returns what a pull request needs to be applied to a Stack, whose Repository exists: an error if that is
+// not known.
+func (g *Gatherer) requirements(ctx context.Context, stack *v1alpha1.Stack) ([]v1alpha1.Requirement, error) {
+	repo := &v1alpha1.Repository{}
+	key, _ := stack.RepositoryKey()
+	if err := g.Client.Get(ctx, key, repo); err != nil {
+		return nil, fmt.Errorf("read what the Repository requires: %w", err)
+	}
+	if repo.Spec.PullRequests == nil {
+		return nil, nil
+	}
+	return repo.Spec.PullRequests.Requirements, nil
 }

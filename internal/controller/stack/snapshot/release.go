@@ -110,5 +110,8 @@ func (g *Gatherer) gatherDeclared(
 		return g.gatherSource(ctx, w, from) // which reads no code then
 	}
 	defer proposal.Close() //nolint:errcheck // a folder that stays is deleted with the next start
+	if w.Requirements, err = g.requirements(ctx, w.Stack); err != nil {
+		return inputs.Document{}, err
+	}
 	return g.gatherSource(ctx, w, proposal)
 }
