@@ -9,7 +9,8 @@ const RequestedPlanOptionsAnnotation = "cairn.dev/requested-plan-options"
 // PlanOptions are options of a plan, as the engines have them on the command line.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.targets) || !has(self.excludes)",message="targets and excludes cannot both be set"
-// +kubebuilder:validation:XValidation:rule="has(self.targets) || has(self.excludes) || has(self.replace)",message="set targets, excludes or replace"
+// +kubebuilder:validation:XValidation:rule="has(self.targets) || has(self.excludes) || has(self.replace) || (has(self.refreshOnly) && self.refreshOnly)",message="set targets, excludes, replace or refreshOnly"
+// +kubebuilder:validation:XValidation:rule="!has(self.refreshOnly) || !self.refreshOnly || !(has(self.targets) || has(self.excludes) || has(self.replace))",message="refreshOnly cannot be combined with other options"
 type PlanOptions struct {
 	// Targets limit the plan to these resources and modules, and to what they depend on (-target). Example:
 	// ["module.net"].
@@ -38,10 +39,19 @@ type PlanOptions struct {
 	// +listType=atomic
 	// +optional
 	Replace []string `json:"replace,omitempty"`
+	// RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the values
+	// of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options. Default:
+	// false.
+	// +optional
+	RefreshOnly bool `json:"refreshOnly,omitempty"`
 }
 
 // IsPartial reports whether a plan with the options may not have all changes of the code. One that only replaces more has
 // them.
 func (o *PlanOptions) IsPartial() bool {
-	return o != nil && (len(o.Targets) > 0 || len(o.Excludes) > 0)
+	return o != nil && (len(o.Targets) > 0 || len(o.Excludes) > 0 || o.RefreshOnly)
 }
+
+// IsRefreshOnly reports whether the apply of the plan writes to the state what changed outside of Cairn, and changes no
+// resource.
+func (o *PlanOptions) IsRefreshOnly() bool { return o != nil && o.RefreshOnly }

@@ -164,7 +164,7 @@ var stackReasons = []Reason{
 	}},
 	{Name: ReasonDrifted, In: InStack, Severity: SeverityWarning, WaitsFor: WaitsForDecision, Next: []string{
 		"cairn diff {driftRun} shows the drift",
-		"cairn apply {stack} reverts the drift; to keep it, change the code first",
+		"cairn apply {stack} reverts the drift; to keep it, change the code, or cairn apply {stack} --refresh-only",
 	}},
 	{Name: ReasonRunFailed, In: InStack, Severity: SeverityError},
 	{Name: ReasonRunCanceled, In: InStack, WaitsFor: WaitsForRequest, Next: []string{

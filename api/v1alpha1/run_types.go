@@ -144,8 +144,8 @@ type RunSpec struct {
 	// +optional
 	PlanOptions *PlanOptions `json:"planOptions,omitempty"`
 
-	// AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code. The plan
-	// of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+	// AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code, or that
+	// accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterPartial string `json:"afterPartial,omitempty"`
@@ -497,6 +497,11 @@ type Plan struct {
 	// action is no resource: no other number includes it.
 	// +optional
 	Invoke int32 `json:"invoke,omitempty"`
+	// Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+	// the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+	// forget.
+	// +optional
+	Refresh int32 `json:"refresh,omitempty"`
 	// Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
 	// targets module.net. After an apply of such a plan, Cairn plans all that is declared.
 	// +optional
@@ -590,8 +595,8 @@ type OutputChange struct {
 type Difference struct {
 	// Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-	// invoke.
+	// Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+	// invoke, or refresh if only the state gets what changed outside of Cairn.
 	Action string `json:"action"`
 	// Attributes are the paths of the attributes that an update in place changes. Unset for other actions. Example:
 	// [desired_capacity, "tags[\"owner\"]"].
@@ -612,7 +617,7 @@ type UntrackedResource struct {
 type ResourceChange struct {
 	// Address is the address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-	// invoke.
+	// Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+	// invoke, or refresh if only the state gets what changed outside of Cairn.
 	Action string `json:"action"`
 }

@@ -67,12 +67,17 @@ type Plan struct {
 	Destroy bool
 	// Targets, Excludes and Replace are addresses, each for an option of the engine.
 	Targets, Excludes, Replace []string
+	// RefreshOnly plans to write to the state what changed outside of the engine, and to change no resource.
+	RefreshOnly bool
 }
 
 func (o Plan) args(t Traits) []string {
 	args := append(t.step(StepPlan, o.Events), "-lock=false", "-detailed-exitcode", "-out="+o.Out)
 	if o.Destroy {
 		args = append(args, "-destroy")
+	}
+	if o.RefreshOnly {
+		args = append(args, "-refresh-only")
 	}
 	for _, option := range []struct {
 		name      string

@@ -32,6 +32,8 @@ func TestArguments(t *testing.T) {
 		"plan with options": {tofu.Args(Plan{Events: "/e", Out: "/p", Targets: []string{"a.b", "module.c"}, Excludes: []string{"a.d"}, Replace: []string{`a.e["x"]`}}),
 			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p",
 				"-target=a.b", "-target=module.c", "-exclude=a.d", `-replace=a.e["x"]`}},
+		"plan of the state alone": {tofu.Args(Plan{Events: "/e", Out: "/p", RefreshOnly: true}),
+			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p", "-refresh-only"}},
 		"apply": {tofu.Args(Apply{Events: "/e", VariableFiles: files, Plan: "/p"}),
 			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json", "/p"}},
 		"show":    {tofu.Args(Show{Plan: "/p", VariableFiles: files[:1]}), []string{"show", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "-plan=/p"}},

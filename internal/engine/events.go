@@ -36,6 +36,10 @@ type Events struct {
 	Reads, OutputsChange bool
 	// Gone has the addresses of resources of the state that the plan did not find any longer.
 	Gone []string
+	// Drift has what else changed outside of the engine. Only the apply of a plan with -refresh-only writes it to the state.
+	Drift Changes
+	// DriftAccepted: the apply writes the drift to the state, and changes no resource.
+	DriftAccepted bool
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
 	Imported map[string]bool
 	// Done is what an apply did, when it got to its end.
@@ -50,10 +54,20 @@ type Events struct {
 func (all *Events) Ended() bool { return all.Done != nil || len(all.Errors) > 0 }
 
 // HasChanges reports whether the apply of a plan would change something, given the exit code of the plan. That code
-// also stands for a plan that only reads data sources, as every plan of code with a data source in a check block does.
+// also stands for a plan that only reads data sources, as every plan of code with a data source in a check block does,
+// and for a plan with -refresh-only that shows nothing, as where a provider stores something of its own in the state.
 func (all *Events) HasChanges(exitCode int32) bool {
+	if all.DriftAccepted {
+		return len(all.Changes) > 0 || all.OutputsChange
+	}
 	onlyReads := all.Reads && !all.OutputsChange
 	return len(all.Changes) > 0 || exitCode == PlanChanges && !onlyReads
+}
+
+// AcceptDrift adds the drift to the changes, of a plan with -refresh-only: its apply writes that to the state.
+func (all *Events) AcceptDrift() {
+	all.DriftAccepted, all.Changes = true, append(all.Changes, all.Drift...)
+	all.Changes.Sort()
 }
 
 // Summary is how an engine counts what it did: a replacement both adds and removes.
@@ -63,6 +77,8 @@ type Summary struct {
 	Import int32 `json:"import"`
 	Remove int32 `json:"remove"`
 	Forget int32 `json:"forget"`
+	// Refresh is how many resources only the state was written of. Engines do not count that.
+	Refresh int32 `json:"-"`
 	// Operation is plan, apply or destroy.
 	Operation string `json:"operation"`
 }
@@ -160,6 +176,10 @@ func (all *Events) add(e event) {
 		}
 	case e.Type == "resource_drift" && e.Change != nil && e.Change.Action == string(Delete):
 		all.Gone = append(all.Gone, e.Change.Resource.Address)
+	case e.Type == "resource_drift" && e.Change != nil && e.Change.Action == string(Move):
+		all.Drift = append(all.Drift, ResourceChange{Address: e.Change.Resource.Address, Action: Move})
+	case e.Type == "resource_drift" && e.Change != nil:
+		all.Drift = append(all.Drift, ResourceChange{Address: e.Change.Resource.Address, Action: Refresh})
 	case e.Type == "outputs":
 		for _, output := range e.Outputs {
 			all.OutputsChange = all.OutputsChange || output.Action != "" && output.Action != "noop"

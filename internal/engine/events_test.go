@@ -167,4 +167,28 @@ func TestPlansThatChangeMoreOrLessThanTheirExitCodeSays(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, got, events.Changes)
 		}
 	}
+	// The apply of a plan with -refresh-only writes what is listed here to the state, and nothing else.
+	for name, test := range map[string]struct {
+		exit   int32
+		events []string
+		want   bool
+		counts string
+	}{
+		"a resource that differs":    {2, []string{drift("update")}, true, "1 to refresh in the state"},
+		"one that is gone":           {2, []string{drift("delete")}, true, "1 to forget"},
+		"one that was moved":         {2, []string{drift("move")}, true, "1 to move"},
+		"outputs":                    {2, []string{outputs("update")}, true, ""},
+		"what no event has":          {2, []string{outputs("noop")}, false, ""},
+		"nothing":                    {0, nil, false, ""},
+		"one that differs, with all": {2, []string{drift("update"), drift("delete"), outputs("update")}, true, "1 to forget, 1 to refresh in the state"},
+	} {
+		events, err := ReadEvents(strings.NewReader(strings.Join(test.events, "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		events.AcceptDrift()
+		if got := events.HasChanges(test.exit); got != test.want || events.Changes.String() != test.counts {
+			t.Errorf("with -refresh-only, %s: %v, %s", name, got, events.Changes)
+		}
+	}
 }

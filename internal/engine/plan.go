@@ -27,10 +27,13 @@ const (
 	Move    Action = "move"
 	// Invoke is of an action of a provider (Terraform 1.14), which no state records.
 	Invoke Action = "invoke"
+	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays as
+	// it is.
+	Refresh Action = "refresh"
 )
 
 // gravest lists actions as a reader wants them: those that destroy first.
-var gravest = []Action{Delete, Replace, Forget, Invoke, Update, Create, Import, Move}
+var gravest = []Action{Delete, Replace, Forget, Invoke, Update, Create, Import, Refresh, Move}
 
 // ResourceChange is what a plan would do to one resource.
 type ResourceChange struct {
@@ -126,6 +129,8 @@ type Counts struct {
 	Import, Forget, Move int32
 	// Invoke is how many actions of providers the apply invokes. An action is no resource.
 	Invoke int32
+	// Refresh is how many resources changed outside of the engine, of which the apply only writes the state.
+	Refresh int32
 }
 
 // Counts counts the changes.
@@ -139,7 +144,7 @@ func (all Changes) Counts() Counts {
 	return Counts{
 		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace, Replace: replace,
 		Import: imports, Forget: all.count(Forget), Move: all.count(Move),
-		Invoke: all.count(Invoke),
+		Invoke: all.count(Invoke), Refresh: all.count(Refresh),
 	}
 }
 
@@ -154,7 +159,7 @@ func (c Counts) String() string {
 	}
 	return listCounts([]count{
 		{c.Add, "to add"}, {c.Change, "to change"}, {c.Destroy, destroy}, {c.Import, "to import"}, {c.Forget, "to forget"},
-		{c.Move, "to move"}, {c.Invoke, "to invoke"},
+		{c.Move, "to move"}, {c.Invoke, "to invoke"}, {c.Refresh, "to refresh in the state"},
 	})
 }
 
@@ -179,6 +184,7 @@ func listCounts(all []count) string {
 func (s Summary) String() string {
 	return cmp.Or(listCounts([]count{
 		{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"}, {s.Forget, "forgotten"},
+		{s.Refresh, "refreshed in the state"},
 	}), "no resource changed")
 }
 

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -130,6 +131,80 @@ func TestAResourceThatIsGoneEverywhereIsTakenOutOfTheState(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An apply of a plan with -refresh-only writes to the state what the plan lists, and calls nothing but reads of the cloud.
+func TestDriftIsAcceptedInTheStateAlone(t *testing.T) {
+	folder := t.TempDir()
+	if err := cloud.Folder(folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			clouds := cloud.New()
+			server := httptest.NewServer(clouds)
+			t.Cleanup(server.Close)
+			config := filepath.Join(t.TempDir(), "engine.cfg")
+			text := fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n", folder)
+			if err := os.WriteFile(config, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			env := []string{"TF_CLI_CONFIG_FILE=" + config, "CLOUD_URL=" + server.URL}
+			s := newTestServer(t)
+			code := func(size int, more string) string {
+				return s.put(file("main.tf", fmt.Sprintf(`terraform {
+  required_providers { cloud = { source = "cairn.dev/test/cloud" } }
+}
+resource "cloud_thing" "a" {
+  name       = "a"
+  attributes = { size = %d }
+}
+output "size" { value = cloud_thing.a.attributes.size }
+`, size)+more))
+			}
+			const b = "resource \"cloud_thing\" \"b\" { name = \"b\" }\n"
+			s.appliedWith(engine, 1, code(1, b), env...)
+			if err := errors.Join(clouds.Drift("a", "size", "7"), clouds.Delete("b")); err != nil {
+				t.Fatal(err)
+			}
+			calls := len(clouds.History())
+
+			// The code has changed too, and that is not applied.
+			order := s.plan(3, code(2, b+"resource \"cloud_thing\" \"c\" { name = \"c\" }\n"))
+			order.Engine, order.PlanOptions = engine, &runnerapi.PlanOptions{RefreshOnly: true}
+			plan := s.replanned(order, env...)
+			if !plan.Changes || plan.StateOnly || plan.Refresh != 1 || plan.Forget != 1 || plan.Add+plan.Change+plan.Destroy != 0 {
+				t.Fatalf("%+v", plan)
+			}
+			if got := step(t, s.done(3), "plan").Message; got != "1 to forget, 1 to refresh in the state" {
+				t.Errorf("the message is %q", got)
+			}
+			order.Kind, order.PlanDigest, order.Attempt = runnerapi.OrderApply, plan.Digest, 4
+			p := startPod(t, s, nil, env...)
+			s.orders <- order
+			done := waitDone(t, s, 4).Done
+			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
+			if err := p.wait(); err != nil || done.Failure != nil {
+				t.Fatalf("%v, %+v\n%s", err, done.Failure, p.output)
+			}
+			if got := strings.Join(s.resources(), " "); got != "a" || !strings.Contains(strings.ReplaceAll(string(s.state), " ", ""), `"size":"7"`) {
+				t.Errorf("the state has %q\n%s", got, s.state)
+			}
+			for _, call := range clouds.History()[calls:] {
+				if call.Verb == cloud.Create || call.Verb == cloud.Update || call.Verb == cloud.Delete {
+					t.Errorf("the cloud got %+v", call)
+				}
+			}
+
+			// Once the state has it, there is nothing to accept.
+			order = s.plan(5, code(2, ""))
+			order.Engine, order.PlanOptions = engine, &runnerapi.PlanOptions{RefreshOnly: true}
+			if plan := s.replanned(order, env...); plan.Changes {
+				t.Errorf("%+v: %s", plan, step(t, s.done(5), "plan").Message)
+			}
+		})
 	}
 }
 

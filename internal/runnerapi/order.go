@@ -98,11 +98,13 @@ type Order struct {
 	Recipient string `json:"recipient,omitempty"`
 }
 
-// PlanOptions are options of a plan: addresses for -target, -exclude and -replace.
+// PlanOptions are options of a plan: addresses for -target, -exclude and -replace, or -refresh-only.
 type PlanOptions struct {
 	Targets  []string `json:"targets,omitempty"`
 	Excludes []string `json:"excludes,omitempty"`
 	Replace  []string `json:"replace,omitempty"`
+
+	RefreshOnly bool `json:"refreshOnly,omitempty"`
 }
 
 // WrappedEngine is an engine that Terragrunt runs.

@@ -64,6 +64,7 @@ type Plan struct {
 	Import    int32            `json:"import"`
 	Forget    int32            `json:"forget"`
 	Invoke    int32            `json:"invoke,omitempty"`
+	Refresh   int32            `json:"refresh,omitempty"`
 	Resources []ResourceChange `json:"resources,omitempty"`
 	// Secrets are the secret values in addresses of resources: the server takes the addresses from the plan file.
 	Secrets []string `json:"secrets,omitempty"`
@@ -106,7 +107,7 @@ const OnlyState = "only the state changes"
 // ResourceChange is what a plan would do to one resource.
 type ResourceChange struct {
 	Address string `json:"address"`
-	// Action: create, update, delete, replace, import, forget, move, invoke.
+	// Action: create, update, delete, replace, import, forget, move, invoke, refresh.
 	Action string `json:"action"`
 }
 

@@ -347,6 +347,8 @@ type Counts struct {
 	Forget int32 `json:"forget"`
 	// The number of actions of providers to invoke.
 	Invoke int32 `json:"invoke,omitempty"`
+	// The number of resources that changed outside of Cairn, and of which only the state is written.
+	Refresh int32 `json:"refresh,omitempty"`
 }
 
 // A Repository is a row of the list of Repositories.

@@ -189,7 +189,7 @@ func changes(p *page, pl *v1alpha1.Plan, s Style, limit int, more func(int) stri
 
 // changeCount returns the number of changes of a plan; moved resources are only in its list.
 func changeCount(pl *v1alpha1.Plan) int {
-	return max(len(pl.Resources), int(runinfo.Counts(pl).Changed()+pl.Import+pl.Forget+pl.Invoke))
+	return max(len(pl.Resources), int(runinfo.Counts(pl).Changed()+pl.Import+pl.Forget+pl.Invoke+pl.Refresh))
 }
 
 // sign returns the sign of an action, as engines print it.
@@ -209,6 +209,8 @@ func sign(action string, s Style) string {
 		return s.paint(yellow, ".  ")
 	case "move":
 		return s.paint(dim, ">  ")
+	case "refresh":
+		return s.paint(yellow, "<~ ")
 	case "invoke":
 		return s.paint(yellow, "!  ")
 	}

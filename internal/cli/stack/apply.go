@@ -22,13 +22,15 @@ func applyCommand(s *session.Session) *cobra.Command {
 		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
 asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Once the plan is
 applied, cairn outputs shows the new outputs. Of several names, each is applied in turn, also after an error.
-Needs the verb apply on the Stack, and approve on its Runs to approve a plan. With --target, --exclude or --replace it
-needs the verb partial too, and the plan always needs an approval; after a part was applied, Cairn plans the rest.`,
+Needs the verb apply on the Stack, and approve on its Runs to approve a plan. With --target, --exclude,
+--replace or --refresh-only it needs the verb partial too, and the plan always needs an approval; after a part was
+applied, or drift was accepted, Cairn plans the rest.`,
 		Example: s.Examples(`
 			cairn apply net
 			cairn apply net dns --yes
 			cairn apply net --replace 'aws_instance.web[0]'
-			cairn apply net --target module.vpc`),
+			cairn apply net --target module.vpc
+			cairn apply net --refresh-only`),
 	}, func(ctx context.Context, stack *v1alpha1.Stack) error {
 		confirm := func(ctx context.Context, run *v1alpha1.Run) (bool, error) {
 			if yes {

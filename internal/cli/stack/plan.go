@@ -56,7 +56,7 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			}
 			if workdir.Dir != "" {
 				if set != nil {
-					return errors.New("--target, --exclude and --replace are of a plan in the cluster: with --local, they are arguments of " +
+					return errors.New("--target, --exclude, --replace and --refresh-only are of a plan in the cluster: with --local, they are arguments of " +
 						"the engine, as in -- -target=ADDRESS")
 				}
 				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)

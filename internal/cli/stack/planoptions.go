@@ -17,6 +17,8 @@ func addPlanOptions(cmd *cobra.Command, o *v1alpha1.PlanOptions) {
 	f.StringArrayVar(&o.Excludes, "exclude", nil,
 		"leave out this `ADDRESS` and what depends on it, with OpenTofu; can be repeated")
 	f.StringArrayVar(&o.Replace, "replace", nil, "replace the resource of this `ADDRESS`; can be repeated")
+	f.BoolVar(&o.RefreshOnly, "refresh-only", false,
+		"accept drift: plan only to write to the state what changed outside of Cairn")
 }
 
 // planOptions returns the options that were set; nil if none was.

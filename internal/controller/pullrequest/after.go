@@ -239,7 +239,7 @@ func withCounts(p *v1alpha1.Plan) *v1alpha1.Plan {
 	}
 	return &v1alpha1.Plan{
 		Digest: p.Digest, Changes: p.Changes, StateOnly: p.StateOnly, Add: p.Add, Change: p.Change, Destroy: p.Destroy,
-		Replace: p.Replace, Import: p.Import, Forget: p.Forget, Invoke: p.Invoke,
+		Replace: p.Replace, Import: p.Import, Forget: p.Forget, Invoke: p.Invoke, Refresh: p.Refresh,
 	}
 }
 

@@ -31,6 +31,7 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	var all struct {
 		FormatVersion   string `json:"format_version"`
 		EngineVersion   string `json:"terraform_version"`
+		RefreshOnly     bool   `json:"refresh_only"`
 		ResourceDrift   part   `json:"resource_drift"`
 		ResourceChanges part   `json:"resource_changes"`
 		Invocations     part   `json:"action_invocations"`
@@ -42,7 +43,7 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	if err := supported(all.FormatVersion); err != nil {
 		return View{}, err
 	}
-	view, left := View{EngineVersion: all.EngineVersion}, &budget{most}
+	view, left := View{EngineVersion: all.EngineVersion, RefreshOnly: all.RefreshOnly}, &budget{most}
 	gone, err := goneResources(all.ResourceDrift, left)
 	if err != nil {
 		return View{}, err
@@ -78,6 +79,11 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	}
 	for _, c := range gone {
 		view.Changes = append(view.Changes, c)
+	}
+	if view.RefreshOnly {
+		if err := view.acceptDrift(all.ResourceDrift, left); err != nil {
+			return View{}, err
+		}
 	}
 	err = pieces(all.Invocations, '[', left, func(_ string, piece []byte) error {
 		var i invocation
@@ -116,6 +122,9 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 	return view, nil
 }
 
+// goneReason is why a resource is taken out of the state.
+const goneReason = "it does not exist any more"
+
 // goneResources returns, by address, the resources of the state that no longer exist. Those that the plan does not
 // create again the apply takes out of the state, which an engine reports as drift alone.
 func goneResources(drift part, left *budget) (map[string]Change, error) {
@@ -137,7 +146,7 @@ func goneResources(drift part, left *budget) (map[string]Change, error) {
 		if r.Deposed == "" && r.Change.Actions.Delete() {
 			left.take(changeWeight + len(r.Address))
 			gone[r.Address] = Change{
-				Address: r.Address, Action: Forget, Reason: "it does not exist any more",
+				Address: r.Address, Action: Forget, Reason: goneReason,
 				Type: r.Type, Module: r.Module, Provider: r.Provider,
 			}
 		}

@@ -16,20 +16,25 @@ const (
 	Move    = "move"
 	// Invoke is an action of a provider, such as the call of a function, which no state records.
 	Invoke = "invoke"
+	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays as
+	// it is.
+	Refresh = "refresh"
 	// Read is a data source that is read during the apply. It changes nothing, and is shown only when nothing else
 	// is.
 	Read = "read"
 )
 
 // gravest lists actions as a reader wants them: those that destroy first.
-var gravest = []string{Delete, Replace, Forget, Invoke, Update, Create, Import, Move, Read}
+var gravest = []string{Delete, Replace, Forget, Invoke, Update, Create, Import, Refresh, Move, Read}
 
 // View is the content of a plan.
 type View struct {
 	// The version of the engine that created the plan.
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Whether the apply only writes to the state what changed outside of Cairn (-refresh-only). The changes are that.
+	RefreshOnly bool `json:"refreshOnly,omitempty"`
 	// The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update,
-	// create, import, move. Without any, the data sources that would be read.
+	// create, import, refresh, move. Without any, the data sources that would be read.
 	Changes []Change `json:"changes,omitempty"`
 	// The outputs that would change, by name.
 	Outputs []Output `json:"outputs,omitempty"`
@@ -43,7 +48,7 @@ type Change struct {
 	Previous string `json:"previous,omitempty"`
 	// The key of a deposed object, which an earlier replacement left; the change is for this object.
 	Deposed string `json:"deposed,omitempty"`
-	// One of delete, replace, forget, invoke, update, create, import, move or read.
+	// One of delete, replace, forget, invoke, update, create, import, refresh, move or read.
 	Action string `json:"action"`
 	// Whether a replacement creates the new resource before it destroys the old one.
 	CreateFirst bool `json:"createFirst,omitempty"`

@@ -14,7 +14,7 @@ var words = func() map[string]bool {
 		expressions for_each_expression format_version full_name generated_config id identity identity_schema_version
 		importing index instances instance_key invoke_action_trigger kind lifecycle_action_trigger message mode module
 		module_address module_calls name output_changes outputs planned_values previous_address prior_state problems
-		provider_config provider_config_key provider_name provisioners reason references relevant_attributes
+		provider_config provider_config_key provider_name provisioners reason references refresh_only relevant_attributes
 		replace_paths required resource resource_change resource_changes resource_drift resources root_module
 		schema_version sensitive sensitive_values source status tainted terraform_version timestamp to_display
 		triggering_resource_address type unknown value values variables version_constraint`) {

@@ -52,6 +52,8 @@ func (v View) Summary() string {
 		}
 	}
 	switch {
+	case v.onlyRefreshes(n):
+		return v.refreshed(n)
 	case len(v.Changes)-n[Read] > 0:
 	case len(v.Outputs) > 0:
 		return "Plan: only outputs change."
@@ -72,6 +74,32 @@ func (v View) Summary() string {
 		}
 	}
 	return b.String() + "."
+}
+
+// onlyRefreshes reports whether the apply changes nothing but the state, for the numbers of changes by action.
+func (v View) onlyRefreshes(n map[string]int) bool {
+	return v.RefreshOnly && n[Refresh]+n[Forget]+n[Move] == len(v.Changes) && len(v.Changes)+len(v.Outputs) > 0
+}
+
+// refreshed is the Summary of a plan with -refresh-only.
+func (v View) refreshed(n map[string]int) string {
+	var parts []string
+	outputs := "outputs"
+	if len(v.Outputs) == 1 {
+		outputs = "output"
+	}
+	for _, part := range []struct {
+		n    int
+		form string
+	}{
+		{n[Refresh], "%d to refresh"}, {n[Forget], "%d to forget"}, {n[Move], "%d to move"},
+		{len(v.Outputs), "%d " + outputs + " to update"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf(part.form, part.n))
+		}
+	}
+	return "Plan, of the state alone: " + strings.Join(parts, ", ") + ". No resource is changed."
 }
 
 // Codes for a terminal.
@@ -95,6 +123,7 @@ var forms = map[string]form{
 	Update:  {"~", yellow, "will be changed"},
 	Create:  {"+", green, "will be created"},
 	Import:  {"", "", "will be imported"},
+	Refresh: {"~", cyan, "changed outside of Cairn, and the state will have this"},
 	Move:    {"", "", "will be moved"},
 	Read:    {"<=", cyan, "will be read"},
 }

@@ -91,7 +91,7 @@ func run(r *v1alpha1.Run) userapi.Run {
 func countsOf(p *v1alpha1.Plan) *userapi.Counts {
 	return &userapi.Counts{
 		Changes: p.Changes, StateOnly: p.StateOnly, Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import,
-		Forget: p.Forget, Invoke: p.Invoke,
+		Forget: p.Forget, Invoke: p.Invoke, Refresh: p.Refresh,
 	}
 }
 

@@ -70,12 +70,12 @@ func Add(sum, p *v1alpha1.Plan) {
 	}
 	sum.Add, sum.Change, sum.Destroy = sum.Add+p.Add, sum.Change+p.Change, sum.Destroy+p.Destroy
 	sum.Replace, sum.Import, sum.Forget = sum.Replace+p.Replace, sum.Import+p.Import, sum.Forget+p.Forget
-	sum.Invoke += p.Invoke
+	sum.Invoke, sum.Refresh = sum.Invoke+p.Invoke, sum.Refresh+p.Refresh
 }
 
 // Applied is a short text of what the apply of a plan did, as in "3 added, 1 destroyed".
 func Applied(p *v1alpha1.Plan) string {
-	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget}
+	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget, Refresh: p.Refresh}
 	return done.String() + warnings(p)
 }
 
@@ -92,7 +92,7 @@ func warnings(p *v1alpha1.Plan) string {
 // Counts are how many resources a plan would change.
 func Counts(p *v1alpha1.Plan) engine.Counts {
 	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
-		Invoke: p.Invoke}
+		Invoke: p.Invoke, Refresh: p.Refresh}
 }
 
 // ByScript reports whether a script applies the Run's plan; empty where the engine does.

@@ -34,6 +34,7 @@ func TestSumOfPlans(t *testing.T) {
 		{"only the state changes", []*v1alpha1.Plan{none, state, state, none}},
 		{"only outputs change", []*v1alpha1.Plan{state, outputs}},
 		{"only outputs change", []*v1alpha1.Plan{outputs, state}},
+		{"1 to add, 2 to refresh in the state", []*v1alpha1.Plan{{Changes: true, Add: 1, Refresh: 1}, {Changes: true, Refresh: 1}}},
 		{"3 to add, 1 to forget, 1 to invoke", []*v1alpha1.Plan{state, {Changes: true, Add: 3, Forget: 1, Invoke: 1}}},
 	} {
 		var sum v1alpha1.Plan

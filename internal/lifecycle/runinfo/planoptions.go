@@ -68,8 +68,10 @@ func InvalidPlanOptions(o *v1alpha1.PlanOptions) string {
 	switch {
 	case len(o.Targets) > 0 && len(o.Excludes) > 0:
 		return "targets and excludes cannot both be set"
+	case o.RefreshOnly && len(o.Targets)+len(o.Excludes)+len(o.Replace) > 0:
+		return "refreshOnly cannot be combined with other options"
 	case !o.IsPartial() && len(o.Replace) == 0:
-		return "set targets, excludes or replace"
+		return "set targets, excludes, replace or refreshOnly"
 	}
 	return ""
 }
@@ -80,6 +82,9 @@ const mostNamedOptions = 3
 // PlanOptions words options as the engines' command line has them, as in "-target=module.net, -replace=aws_eip.a".
 func PlanOptions(o *v1alpha1.PlanOptions) string {
 	var parts []string
+	if o.RefreshOnly {
+		parts = append(parts, "-refresh-only")
+	}
 	for _, option := range []struct {
 		name      string
 		addresses []string

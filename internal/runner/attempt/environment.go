@@ -157,7 +157,7 @@ func (w *workbench) planEnvironment() []string {
 		env = append(env,
 			"CAIRN_PLAN_ADD="+n(p.Add), "CAIRN_PLAN_CHANGE="+n(p.Change), "CAIRN_PLAN_DESTROY="+n(p.Destroy),
 			"CAIRN_PLAN_REPLACE="+n(p.Replace), "CAIRN_PLAN_IMPORT="+n(p.Import), "CAIRN_PLAN_FORGET="+n(p.Forget),
-			"CAIRN_PLAN_INVOKE="+n(p.Invoke))
+			"CAIRN_PLAN_INVOKE="+n(p.Invoke), "CAIRN_PLAN_REFRESH="+n(p.Refresh))
 	}
 	return env
 }

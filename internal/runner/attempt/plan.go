@@ -37,7 +37,7 @@ func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error
 				Reason: "an apply was killed, and what it created is taken into the state by a plan without options: request that first",
 			}
 		}
-		what.Targets, what.Excludes, what.Replace = o.Targets, o.Excludes, o.Replace
+		what.Targets, what.Excludes, what.Replace, what.RefreshOnly = o.Targets, o.Excludes, o.Replace, o.RefreshOnly
 	}
 	args := s.engine.Args(what)
 	var code int32
@@ -59,6 +59,9 @@ func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error
 	if err := s.checkDeclared(events.Undeclared); err != nil {
 		return result{}, err
 	}
+	if what.RefreshOnly {
+		events.AcceptDrift()
+	}
 	plan := s.describe(events.Changes)
 	recovered.CheckImported(events.Imported)
 	s.checkScript(recovered)
@@ -66,7 +69,7 @@ func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error
 	plan.Script = s.order.Command != ""
 	plan.Changes = events.HasChanges(code)
 	why := ""
-	if !plan.Changes {
+	if !plan.Changes && !what.RefreshOnly {
 		if why, err = s.writesState(ctx); err != nil {
 			return result{}, err
 		}
@@ -132,7 +135,7 @@ func countsOf(changes engine.Changes) runnerapi.Plan {
 	n := changes.Counts()
 	return runnerapi.Plan{
 		Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget,
-		Invoke: n.Invoke,
+		Invoke: n.Invoke, Refresh: n.Refresh,
 	}
 }
 

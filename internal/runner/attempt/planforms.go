@@ -17,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/engine/plan"
+	"cairn.dev/cairn/internal/engine/plan/planfile"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runnerapi"
 )
@@ -41,7 +42,7 @@ func (s *planForms) keepForms(ctx context.Context) (tooLarge bool, err error) {
 		return false, ctx.Err()
 	case runnerapi.Code(err) == http.StatusUnprocessableEntity, runnerapi.Code(err) == http.StatusConflict:
 		return false, &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("the JSON of the plan, which users "+
-			"and policies read, does not describe its plan file: code in this pod, such as a hook, changed one of them: %v", err)}
+			"and policies read, does not describe its plan file: code in this pod, such as a hook, may have changed one of them: %v", err)}
 	case errors.Is(err, errTooLarge), runnerapi.Code(err) == http.StatusRequestEntityTooLarge:
 		tooLarge = true // which policies deny
 	case err != nil && s.order.Policy:
@@ -85,9 +86,13 @@ func (s *planForms) makeDocument(ctx context.Context) error {
 	if ended.Code != 0 {
 		return &programError{engine.Transient, ended.Explain(s.engine.Name(), engine.Events{}), ended.Code}
 	}
-	secrets, err := s.maskJSON(answer.Bytes())
+	shown := answer.Bytes()
+	if o := s.order.PlanOptions; o != nil && o.RefreshOnly {
+		shown = withRefreshOnly(shown)
+	}
+	secrets, err := s.maskJSON(shown)
 	if err == nil {
-		err = s.writeDocument(secrets, answer.Bytes())
+		err = s.writeDocument(secrets, shown)
 	}
 	if len(answer.Bytes()) > 1<<20 { // the engine's apply may need the memory next
 		answer.Reset()
@@ -98,6 +103,16 @@ func (s *planForms) makeDocument(ctx context.Context) error {
 	}
 	defer func() { _ = os.Remove(s.work.PlanDocument()) }()
 	return s.keepDocument(ctx)
+}
+
+// withRefreshOnly returns the JSON of a plan with the member that has it show its drift as what the apply writes to the
+// state. The server compares it with the plan file.
+func withRefreshOnly(shown []byte) []byte {
+	rest, ok := bytes.CutPrefix(shown, []byte("{"))
+	if !ok {
+		return shown // not the JSON of a plan, as the next step finds
+	}
+	return slices.Concat([]byte(`{"`+planfile.RefreshOnlyMember+`":true,`), rest)
 }
 
 // maskJSON returns which secrets are in the JSON of the plan besides those that are marked in it. Hooks get it without

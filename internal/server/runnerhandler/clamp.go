@@ -74,7 +74,9 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	out.Unverified, out.Partial, out.Fingerprint = "", "", "" // for the server to find
 	out.Outputs, out.MoreOutputs, out.Differences = nil, 0, nil
 	out.Secrets = p.Secrets[:min(len(p.Secrets), maxResources)]
-	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget, &out.Invoke} {
+	for _, count := range []*int32{
+		&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget, &out.Invoke, &out.Refresh,
+	} {
 		*count = max(*count, 0)
 	}
 	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both

@@ -82,6 +82,9 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 	case err != nil:
 		return err
 	default:
+		if err := verifyMode(c.Run, f); err != nil {
+			return err
+		}
 		if input.Plan, err = documentOf(f, digest, document.Plan); err != nil {
 			return err
 		}
@@ -108,6 +111,16 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// verifyMode rejects a plan with -refresh-only that no user requested, and one without that was requested with it.
+func verifyMode(run *v1alpha1.Run, f *planfile.File) error {
+	requested := run.Spec.PlanOptions.IsRefreshOnly()
+	if f.IsRefreshOnly() == requested {
+		return nil
+	}
+	return httpapi.Errorf(http.StatusConflict, "the plan is with -refresh-only: %t, and was requested with it: %t",
+		!requested, requested)
 }
 
 // documentOf returns the JSON of a plan as it was compared with its plan file.
@@ -224,6 +237,9 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	if err != nil {
 		return err
 	}
+	if err := verifyMode(c.Run, f); err != nil {
+		return err
+	}
 	if !p.Script && len(p.Untracked) == 0 { // both do more than the plan
 		if p.Fingerprint, err = s.fingerprintOf(ctx, key); err != nil {
 			return err
@@ -237,7 +253,7 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	changes := f.Changes()
 	n := changes.Counts()
 	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
-	p.Invoke, p.Partial = n.Invoke, shorten.Line(f.Partial(), maxReason)
+	p.Invoke, p.Refresh, p.Partial = n.Invoke, n.Refresh, shorten.Line(f.Partial(), maxReason)
 	p.Outputs, p.MoreOutputs = listOutputs(f.Outputs())
 	secrets := redact.New()
 	secrets.Add(p.Secrets...)

@@ -810,8 +810,8 @@ export interface components {
                              */
                             differences?: {
                                 /**
-                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                                 *     invoke.
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                                 *     invoke, or refresh if only the state gets what changed outside of Cairn.
                                  */
                                 action: string;
                                 /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -927,6 +927,13 @@ export interface components {
                             };
                             /**
                              * Format: int32
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+                             *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                             *     forget.
+                             */
+                            refresh?: number;
+                            /**
+                             * Format: int32
                              * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                              */
                             replace: number;
@@ -936,8 +943,8 @@ export interface components {
                              */
                             resources?: {
                                 /**
-                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                                 *     invoke.
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                                 *     invoke, or refresh if only the state gets what changed outside of Cairn.
                                  */
                                 action: string;
                                 /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
@@ -1220,8 +1227,8 @@ export interface components {
                          */
                         differences?: {
                             /**
-                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                             *     invoke.
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                             *     invoke, or refresh if only the state gets what changed outside of Cairn.
                              */
                             action: string;
                             /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -1337,6 +1344,13 @@ export interface components {
                         };
                         /**
                          * Format: int32
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+                         *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                         *     forget.
+                         */
+                        refresh?: number;
+                        /**
+                         * Format: int32
                          * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                          */
                         replace: number;
@@ -1346,8 +1360,8 @@ export interface components {
                          */
                         resources?: {
                             /**
-                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                             *     invoke.
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                             *     invoke, or refresh if only the state gets what changed outside of Cairn.
                              */
                             action: string;
                             /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
@@ -1652,8 +1666,8 @@ export interface components {
                          */
                         differences?: {
                             /**
-                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                             *     invoke.
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                             *     invoke, or refresh if only the state gets what changed outside of Cairn.
                              */
                             action: string;
                             /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -1769,6 +1783,13 @@ export interface components {
                         };
                         /**
                          * Format: int32
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+                         *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                         *     forget.
+                         */
+                        refresh?: number;
+                        /**
+                         * Format: int32
                          * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                          */
                         replace: number;
@@ -1778,8 +1799,8 @@ export interface components {
                          */
                         resources?: {
                             /**
-                             * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                             *     invoke.
+                             * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                             *     invoke, or refresh if only the state gets what changed outside of Cairn.
                              */
                             action: string;
                             /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
@@ -2417,8 +2438,8 @@ export interface components {
                  */
                 afterHold?: string;
                 /**
-                 * @description AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code. The plan
-                 *     of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+                 * @description AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code, or that
+                 *     accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
                  */
                 afterPartial?: string;
                 /**
@@ -2509,6 +2530,12 @@ export interface components {
                      *     Example: ["aws_instance.web"].
                      */
                     excludes?: string[];
+                    /**
+                     * @description RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the values
+                     *     of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options. Default:
+                     *     false.
+                     */
+                    refreshOnly?: boolean;
                     /**
                      * @description Replace are resources that the plan replaces, although nothing in the code requires it (-replace). Example:
                      *     ["aws_instance.web"].
@@ -2868,8 +2895,8 @@ export interface components {
                      */
                     differences?: {
                         /**
-                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                         *     invoke.
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                         *     invoke, or refresh if only the state gets what changed outside of Cairn.
                          */
                         action: string;
                         /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -2985,6 +3012,13 @@ export interface components {
                     };
                     /**
                      * Format: int32
+                     * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+                     *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                     *     forget.
+                     */
+                    refresh?: number;
+                    /**
+                     * Format: int32
                      * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                      */
                     replace: number;
@@ -2994,8 +3028,8 @@ export interface components {
                      */
                     resources?: {
                         /**
-                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                         *     invoke.
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                         *     invoke, or refresh if only the state gets what changed outside of Cairn.
                          */
                         action: string;
                         /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
@@ -4285,8 +4319,8 @@ export interface components {
                      */
                     differences?: {
                         /**
-                         * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                         *     invoke.
+                         * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                         *     invoke, or refresh if only the state gets what changed outside of Cairn.
                          */
                         action: string;
                         /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -4474,8 +4508,8 @@ export interface components {
                              */
                             differences?: {
                                 /**
-                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                                 *     invoke.
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                                 *     invoke, or refresh if only the state gets what changed outside of Cairn.
                                  */
                                 action: string;
                                 /** @description Address is the address of the resource, or output.NAME for an output. Example: module.net.aws_subnet.this["a"]. */
@@ -4591,6 +4625,13 @@ export interface components {
                             };
                             /**
                              * Format: int32
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
+                             *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                             *     forget.
+                             */
+                            refresh?: number;
+                            /**
+                             * Format: int32
                              * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                              */
                             replace: number;
@@ -4600,8 +4641,8 @@ export interface components {
                              */
                             resources?: {
                                 /**
-                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move or, of an action of a provider,
-                                 *     invoke.
+                                 * @description Action is the planned action: create, update, delete, replace, import, forget, move, of an action of a provider
+                                 *     invoke, or refresh if only the state gets what changed outside of Cairn.
                                  */
                                 action: string;
                                 /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */

@@ -20,6 +20,7 @@ export function Counts({ of }: { of: Run['plan'] }) {
     [of.import, '⇥', 'to import', 'text-busy'],
     [of.forget, '×', 'to forget', 'text-muted'],
     [of.invoke ?? 0, '!', 'to invoke', 'text-warn'],
+    [of.refresh ?? 0, '⇤', 'to refresh in the state', 'text-busy'],
   ]
   const there = parts.filter(([n]) => n > 0)
   return (

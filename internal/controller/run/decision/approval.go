@@ -91,7 +91,7 @@ func reasonOf(rule approvalRule, w Snapshot) string {
 		if w.Run.Spec.PlanOptions != nil {
 			return "a user requested the plan with " + runinfo.PlanOptions(w.Run.Spec.PlanOptions)
 		}
-		return "Run " + w.Run.Spec.AfterPartial + " applied a plan without all changes of the code, and this one has the rest"
+		return "Run " + w.Run.Spec.AfterPartial + " applied a plan without all changes of the code, or accepted drift, and this one has the rest"
 	}
 	return string(rule)
 }

@@ -190,10 +190,10 @@ func causeOf(run *v1alpha1.Run) string {
 
 // commandOf is the script that applies the Run's plan, as it was pinned; empty where the engine does.
 func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
-	switch run.Spec.Operation {
-	case v1alpha1.OperationDestroy:
+	switch {
+	case run.Spec.Operation == v1alpha1.OperationDestroy:
 		return doc.Commands.Destroy
-	case v1alpha1.OperationShell:
+	case run.Spec.Operation == v1alpha1.OperationShell, run.Spec.PlanOptions.IsRefreshOnly(): // a script could change resources
 		return ""
 	}
 	return doc.Commands.Apply

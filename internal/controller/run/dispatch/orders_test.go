@@ -41,6 +41,7 @@ func TestCommandIsForItsOperation(t *testing.T) {
 	}{
 		{snapshot(planned), "mine"}, {snapshot(planned, planOnly), "mine"}, {snapshot(planned, destroy), "end"},
 		{snapshot(planned, func(w *decision.Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationShell }), ""},
+		{snapshot(planned, func(w *decision.Snapshot) { w.Run.Spec.PlanOptions = &v1alpha1.PlanOptions{RefreshOnly: true} }), ""},
 	} {
 		if got := orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).Command; got != tt.want {
 			t.Errorf("%s: %q", tt.snapshot.Run.Spec.Operation, got)

@@ -34,7 +34,7 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	case tried != nil && tried.Spec.InputsDigest == w.Digest && isStranded(tried):
 		return ofSpec(w, "the state was put back", false)
 	case tried != nil && tried.Spec.InputsDigest == w.Digest && appliedAPart(tried):
-		return ofSpec(w, "Run "+tried.Name+" applied a part of the changes", false)
+		return ofSpec(w, "Run "+tried.Name+" applied a part of the changes, or accepted drift", false)
 	case last == nil: // what its inputs were is not known any more
 		return ofOrigin(w, ofSpec(w, "the inputs changed", false))
 	}

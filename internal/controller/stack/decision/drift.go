@@ -128,8 +128,8 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	hint := "; cairn apply " + w.Stack.Name + " overwrites the drift with what is declared; to keep it, change " +
-		"the code first"
+	hint := fmt.Sprintf("; cairn apply %[1]s overwrites the drift with what is declared; to keep it, change the code, or "+
+		"accept it in the state: cairn apply %[1]s --refresh-only", w.Stack.Name)
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""
 	}
@@ -212,6 +212,8 @@ func foundDrift(w Snapshot) *v1alpha1.DriftStatus {
 	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}
 	plan := last.Status.Plan
 	switch {
+	case runinfo.Partial(last) != "" && !begun(last):
+		return known // its plan has a part of the differences, or what the state would accept of them
 	case w.isReadOnly(last) && last.Spec.InputsDigest != w.Stack.Status.AppliedInputsDigest:
 		return known // what it would change is, or may be, what was declared since
 	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:

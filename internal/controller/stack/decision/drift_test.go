@@ -130,6 +130,15 @@ func TestDrift(t *testing.T) {
 		"drift that was corrected in the second of its detection is gone": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, driftOf("net-2", 0), withRun("net-3", "Succeeded", "sha256:now", correctsDrift)), ready: "True", reason: "Applied", requeue: rest,
 		},
+		"a plan of a part knows nothing of other drift": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", targeted, planOperation, noChanges, partialPlan)), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+		},
+		"a plan that would accept drift shows no other": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", refreshing, planOperation, partialPlan)), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+		},
+		"drift that was accepted is gone, and what differs from the code is a change": {
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", refreshing, applyStarted, partialPlan)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "Run net-2 applied a part of the changes, or accepted drift",
+		},
 		"drift is not corrected if spec.apply is Never": {
 			snapshot: newSnapshot(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
 		},

@@ -13,6 +13,14 @@ func targeted(r *v1alpha1.Run) {
 	requestedByAlice(r)
 }
 
+func refreshing(r *v1alpha1.Run) {
+	r.Spec.PlanOptions = &v1alpha1.PlanOptions{RefreshOnly: true}
+	requestedByAlice(r)
+}
+
+// partialPlan sets what the server reads from the plan file.
+func partialPlan(r *v1alpha1.Run) { r.Status.Plan.Partial = runinfo.Partial(r) }
+
 func replacing(r *v1alpha1.Run) {
 	r.Spec.PlanOptions = &v1alpha1.PlanOptions{Replace: []string{"aws_eip.a"}}
 	requestedByAlice(r)
@@ -33,6 +41,13 @@ func TestAWholeRunFollowsAPartialOne(t *testing.T) {
 	}{
 		"a part of what was applied before": {
 			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+		},
+		"drift that was accepted": {
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", refreshing, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+		},
+		"drift that was not accepted": {
+			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted), withRun("net-4", "Canceled", "sha256:now", refreshing, rejected)),
+			v1alpha1.ReasonApplied, "-",
 		},
 		"a part of a change": {
 			newSnapshot(applied("sha256:last"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)), v1alpha1.ReasonRunning, "net-4",
@@ -102,12 +117,18 @@ func TestRequestsWithPlanOptions(t *testing.T) {
 		"of a shell":                  {v1alpha1.OperationShell, anyTime + `"targets":["module.vpc"]}`, func(w *Snapshot) { w.AllowShell = true }, "and not for Shell"},
 		"not JSON":                    {v1alpha1.OperationApply, "module.vpc", nil, "is not the JSON of options"},
 		"an unknown option":           {v1alpha1.OperationApply, anyTime + `"target":["module.vpc"]}`, nil, `unknown field "target"`},
-		"none":                        {v1alpha1.OperationApply, anyTime + `"targets":[]}`, nil, "set targets, excludes or replace"},
+		"none":                        {v1alpha1.OperationApply, anyTime + `"targets":[]}`, nil, "set targets, excludes, replace or refreshOnly"},
 		"an empty address":            {v1alpha1.OperationApply, anyTime + `"targets":[""]}`, nil, "an address is empty"},
 		"both targets and excludes":   {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"excludes":["a.c"]}`, nil, "cannot both be set"},
 		"too many":                    {v1alpha1.OperationApply, anyTime + `"targets":["a"` + strings.Repeat(`,"a"`, 50) + `]}`, nil, "the limit is 50"},
 		"Terraform excludes nothing":  {v1alpha1.OperationApply, anyTime + `"excludes":["a.b"]}`, terraform, "Terraform has no -exclude"},
 		"a Stack that is deleted":     {v1alpha1.OperationApply, anyTime + `"targets":["a.b"]}`, deleted, "a destroy has no options"},
+		"only a refresh":              {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, nil, ""},
+		"a refresh of Terraform":      {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, terraform, ""},
+		"a refresh and targets":       {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"targets":["a.b"]}`, nil, "refreshOnly cannot be combined"},
+		"a refresh and exclusions":    {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"excludes":["a.b"]}`, nil, "refreshOnly cannot be combined"},
+		"a refresh and a replacement": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"replace":["a.b"]}`, nil, "refreshOnly cannot be combined"},
+		"no refresh":                  {v1alpha1.OperationApply, anyTime + `"refreshOnly":false}`, nil, "set targets, excludes, replace or refreshOnly"},
 		"Terraform has the other two": {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"replace":["a.b"]}`, terraform, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

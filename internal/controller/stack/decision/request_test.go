@@ -262,7 +262,7 @@ func TestRequests(t *testing.T) {
 			snapshot: newSnapshot(isApplied, withRun("net-2", "Canceled", "sha256:now", requestedPlan), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a requested plan detects drift, also without drift.interval": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", requestedPlan), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites the drift with what is declared; to keep it, change the code first",
+			snapshot: newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", requestedPlan), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites the drift with what is declared; to keep it, change the code, or accept it in the state: cairn apply net --refresh-only",
 		},
 		"drift of a requested plan is corrected if drift.onDrift is Apply": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, withRun("net-2", "Succeeded", "sha256:now", requestedPlan), lastRun("net-2")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted",

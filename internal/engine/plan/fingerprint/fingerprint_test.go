@@ -93,6 +93,17 @@ func TestEqualEffectsHaveEqualFingerprints(t *testing.T) {
 	}
 }
 
+// The drift counts in a plan whose apply writes it to the state, so it has no fingerprint.
+func TestAPlanWithRefreshOnlyHasNoFingerprint(t *testing.T) {
+	plan := []byte(`{"format_version":"1.2","refresh_only":true,"resource_drift":[],"resource_changes":[],"configuration":{}}`)
+	if _, err := fingerprint.Of(plan); !errors.Is(err, fingerprint.ErrNone) {
+		t.Error(err)
+	}
+	if _, err := fingerprint.Of(bytes.Replace(plan, []byte(`"refresh_only":true,`), nil, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
 // counted calls do for each value of a plan that an apply depends on, with a function that replaces it.
 func counted(plan object, do func(path string, value any, replace func(any))) {
 	for _, list := range []string{"resource_changes", "deferred_changes", "action_invocations"} {

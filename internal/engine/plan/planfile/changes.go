@@ -20,7 +20,9 @@ func (d *document) changes(raw json.RawMessage) error {
 }
 
 func (d *document) drift(raw json.RawMessage) error {
-	return d.resources("resource_drift", raw, d.file.drift, func(c change) bool { return c.action != noOp })
+	return d.resources("resource_drift", raw, d.file.drift, func(c change) bool {
+		return c.action != noOp || d.file.refreshOnly // which moves resources of the state
+	})
 }
 
 // resources compares a list of changes. Those that must be in it are required.
@@ -171,7 +173,34 @@ func (f *File) gone() []string {
 	return all
 }
 
+// IsRefreshOnly reports whether the apply of the plan writes to the state what changed outside of the engine, and
+// changes no resource (-refresh-only).
+func (f *File) IsRefreshOnly() bool { return f.refreshOnly }
+
+// accepted is what a plan with -refresh-only writes to the state, beside the removal of what is gone.
+func (f *File) accepted() engine.Changes {
+	var all engine.Changes
+	for _, c := range f.drift {
+		switch one := (engine.ResourceChange{Address: c.address, Action: engine.Refresh}); {
+		case c.action == remove && c.deposed == "": // gone has it
+		case c.action == remove:
+			one.Action = engine.Forget
+			all = append(all, one)
+		case c.action == noOp && c.previous != "":
+			one.Action = engine.Move
+			all = append(all, one)
+		default:
+			all = append(all, one)
+		}
+	}
+	for _, l := range f.goneLeftovers {
+		all = append(all, engine.ResourceChange{Address: l.address, Action: engine.Forget})
+	}
+	return all
+}
+
 // Changes are what the plan does to resources, as the events of an engine report it, and the actions that it invokes.
+// Of a plan with -refresh-only they are what the state gets.
 func (f *File) Changes() engine.Changes {
 	var all engine.Changes
 	for _, c := range f.changes {
@@ -203,6 +232,9 @@ func (f *File) Changes() engine.Changes {
 		}
 	}
 	all.Forget(f.gone())
+	if f.refreshOnly {
+		all = append(all, f.accepted()...)
+	}
 	for _, i := range f.invocations {
 		all = append(all, engine.ResourceChange{Address: i.address, Action: engine.Invoke})
 	}

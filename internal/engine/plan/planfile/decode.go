@@ -51,6 +51,8 @@ func (d *decoder) field(n protowire.Number, wire protowire.Type, number uint64, 
 		err = d.variable(data)
 	case 3:
 		d.changes, err = d.change(d.changes, d.changed, data)
+	case 17: // how it was planned: 1 is a destroy
+		d.refreshOnly = number == 2
 	case 18:
 		d.drift, err = d.change(d.drift, d.drifted, data)
 	case 4:

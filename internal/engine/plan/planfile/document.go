@@ -69,6 +69,7 @@ var parts = []struct {
 	{"applyable", flag(func(f *File) bool { return f.applyable })},
 	{"complete", flag(func(f *File) bool { return f.complete })},
 	{"errored", flag(func(f *File) bool { return f.errored })},
+	{RefreshOnlyMember, (*document).refreshOnly},
 	{"variables", (*document).variables},
 	{"resource_drift", (*document).drift},
 	{"resource_changes", (*document).changes},
@@ -159,6 +160,24 @@ func flag(of func(*File) bool) func(*document, json.RawMessage) error {
 		}
 		return d.write(shown)
 	}
+}
+
+// RefreshOnlyMember is a member of the JSON of a plan that no engine prints: true in a plan with -refresh-only, whose
+// apply writes all of resource_drift to the state. The JSON of engines does not show how it was planned.
+const RefreshOnlyMember = "refresh_only"
+
+// refreshOnly requires the member in a plan with -refresh-only, and in no other.
+func (d *document) refreshOnly(raw json.RawMessage) error {
+	var shown bool
+	if raw != nil && decodeJSON(raw, &shown) != nil || shown != d.file.refreshOnly {
+		return mismatch("%s is another in the plan file", RefreshOnlyMember)
+	}
+	if n := len(d.file.goneLeftovers); n > 0 {
+		l := d.file.goneLeftovers[0]
+		return mismatch("the plan removes %d objects from the state that a replacement left, as %s of %.200s, and the engine "+
+			"does not show it: a plan without -refresh-only does", n, l.key, l.address)
+	}
+	return d.write(shown)
 }
 
 func decodeJSON(data []byte, to any) error {

@@ -341,6 +341,8 @@ func TestPlanThatIsNotComplete(t *testing.T) {
 		"many targets":                     {target(5, "a", "b", "c", "d", "e"), "it has only the targets a, b, c and 2 more"},
 		"excluded":                         {target(6, "a.b"), "it leaves out a.b"},
 		"deferred":                         {deferred, "it defers test_disk.later"},
+		"refreshes the state alone":        {planfiletest.Number(nil, 17, 2), "it only writes to the state what changed outside of Cairn (-refresh-only)"},
+		"a destroy":                        {planfiletest.Number(nil, 17, 1), ""},
 		"an error":                         {planfiletest.Number(nil, 20, 1), "it ended with an error"},
 		"incomplete for an unknown reason": {planfiletest.Number(nil, 25, 1), "it is incomplete"},
 	} {

@@ -52,6 +52,10 @@ type File struct {
 	targets, excluded []string
 	// applyable and complete are what Terraform states of the plan; OpenTofu has neither.
 	applyable, complete bool
+	// refreshOnly: the apply writes the drift to the state, and changes no resource.
+	refreshOnly bool
+	// goneLeftovers are the objects of replacements that the apply of such a plan removes from the state, and that no drift lists.
+	goneLeftovers []leftover
 	// errored: the engine ended before the plan was complete.
 	errored bool
 }
@@ -114,6 +118,9 @@ func decode(data []byte, values bool, most int64) (*File, error) {
 		return unreadable(err.Error())
 	}
 	f, err := d.end()
+	if err == nil && f.refreshOnly {
+		f.goneLeftovers, err = goneLeftovers(archive)
+	}
 	if err != nil {
 		return unreadable(err.Error())
 	}

@@ -132,6 +132,9 @@ func (f *File) Partial() string {
 			why = append(why, part.what+shorten.List(part.addresses, mostNamed))
 		}
 	}
+	if f.refreshOnly {
+		why = append(why, "only writes to the state what changed outside of Cairn (-refresh-only)")
+	}
 	switch {
 	case f.errored:
 		why = append(why, "ended with an error")

@@ -57,7 +57,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
           )}
         </>
       )}
-      {plan.changes && (
+      {plan.changes && !detail.object.spec.planOptions?.refreshOnly && (
         <Drift
           namespace={metadata.namespace}
           name={metadata.name}

@@ -24,6 +24,7 @@ export function counts(plan: Counted | undefined): string {
     [plan.import, 'to import'],
     [plan.forget, 'to forget'],
     [plan.invoke ?? 0, 'to invoke'],
+    [plan.refresh ?? 0, 'to refresh in the state'],
   ]
     .filter(([n]) => n)
     .map(([n, word]) => `${Number(n).toLocaleString('en')} ${word}`)
@@ -68,6 +69,7 @@ export function signs(plan: Plan | undefined): string {
     [plan.import, '&'],
     [plan.forget, '.'],
     [plan.invoke ?? 0, '!'],
+    [plan.refresh ?? 0, '<~'],
   ]
   return parts
     .filter(([n]) => n > 0)

@@ -59,8 +59,32 @@ func (p Plan) File(t TB) []byte {
 // Message is the plan in the file.
 func (p Plan) Message(t TB) []byte {
 	t.Helper()
-	var plan []byte
-	plan = Number(plan, 1, 3)
+	plan := p.append(t, Number(nil, 1, 3), 3)
+	return Message(plan, 14, []byte("1.12.6"))
+}
+
+// RefreshOnly is the message of a plan with -refresh-only, whose drift this is, and what the engine shows of it with
+// the member that Cairn adds.
+func (p Plan) RefreshOnly(t TB) (message, shown []byte) {
+	t.Helper()
+	message = Number(p.append(t, Number(nil, 1, 3), 18), 17, 2)
+	var all map[string]any
+	if err := json.Unmarshal(p.JSON(t), &all); err != nil {
+		t.Fatal(err)
+	}
+	all["resource_drift"], all["refresh_only"] = all["resource_changes"], true
+	all["planned_values"] = map[string]any{"root_module": map[string]any{}}
+	delete(all, "resource_changes")
+	shown, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Message(message, 14, []byte("1.12.6")), shown
+}
+
+// append appends the changes as elements of a field.
+func (p Plan) append(t TB, plan []byte, field protowire.Number) []byte {
+	t.Helper()
 	for _, r := range p {
 		var change, resource []byte
 		change = Number(change, 1, r.Action)
@@ -80,9 +104,9 @@ func (p Plan) Message(t TB) []byte {
 		if r.Previous != "" {
 			resource = Message(resource, 14, []byte(r.Previous))
 		}
-		plan = Message(plan, 3, resource)
+		plan = Message(plan, field, resource)
 	}
-	return Message(plan, 14, []byte("1.12.6"))
+	return plan
 }
 
 // Output is a change of an output of the root module.
@@ -115,11 +139,26 @@ func WithOutputs(t TB, plan []byte, outputs ...Output) []byte {
 	return plan
 }
 
-// Zip is the archive with a message as its plan; with several there are several plans.
+// Zip is the archive with a message as its plan; with several there are several plans. Its states are empty.
 func Zip(t TB, plans ...[]byte) []byte {
+	t.Helper()
+	return ZipWithStates(t, `{"resources":[]}`, `{"resources":[]}`, plans...)
+}
+
+// ZipWithStates is Zip with the state before the plan and the one that the plan found.
+func ZipWithStates(t TB, before, found string, plans ...[]byte) []byte {
 	t.Helper()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
+	for name, state := range map[string]string{"tfstate-prev": before, "tfstate": found} {
+		entry, err := w.Create(name)
+		if err == nil {
+			_, err = entry.Write([]byte(state))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, plan := range plans {
 		entry, err := w.Create("tfplan")
 		if err == nil {
