@@ -5268,6 +5268,11 @@ export interface components {
             invoke?: number;
             /**
              * Format: int64
+             * @description The number of resources that changed outside of Cairn, and of which only the state is written.
+             */
+            refresh?: number;
+            /**
+             * Format: int64
              * @description The number of replacements, which add and destroy count too.
              */
             replace: number;
@@ -5853,7 +5858,7 @@ export interface components {
         };
         /** @description Change is the change of one resource. */
         PlanChange: {
-            /** @description One of delete, replace, forget, invoke, update, create, import, move or read. */
+            /** @description One of delete, replace, forget, invoke, update, create, import, refresh, move or read. */
             action: string;
             /** @description The address of the resource. Example: module.net["a"].aws_subnet.b[0]. */
             address: string;
@@ -6455,12 +6460,14 @@ export interface components {
         };
         /** @description View is the content of a plan. */
         View: {
-            /** @description The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update, create, import, move. Without any, the data sources that would be read. */
+            /** @description The changes of resources and the actions that are invoked, in the order delete, replace, forget, invoke, update, create, import, refresh, move. Without any, the data sources that would be read. */
             changes?: components["schemas"]["PlanChange"][];
             /** @description The version of the engine that created the plan. */
             engineVersion?: string;
             /** @description The outputs that would change, by name. */
             outputs?: components["schemas"]["Output"][];
+            /** @description Whether the apply only writes to the state what changed outside of Cairn (-refresh-only). The changes are that. */
+            refreshOnly?: boolean;
         };
     };
     responses: never;
