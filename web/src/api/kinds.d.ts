@@ -2595,6 +2595,27 @@ export interface components {
                     /** @description Reason explains the rejection to other users. Example: "not on a Friday". */
                     reason?: string;
                 };
+                /**
+                 * @description Requirements are what a pull request needs when the Run would apply it before its merge.
+                 *     status.requirements has which of them are met. Unset if the Repository has none, or if the Run applies no pull
+                 *     request. Example: {types: [Approved], pullRequest: {namespace: web, name: infra-12, number: 12}}.
+                 */
+                requirements?: {
+                    /** @description PullRequest is the PullRequest whose code the Run applies, and which evaluates them. */
+                    pullRequest: {
+                        /** @description Name of the PullRequest. */
+                        name: string;
+                        /** @description Namespace of the PullRequest. */
+                        namespace: string;
+                        /**
+                         * Format: int64
+                         * @description Number of the pull request at the Git provider. Example: 77.
+                         */
+                        number: number;
+                    };
+                    /** @description Types are spec.pullRequests.requirements of the Repository at the time when the Run was created. */
+                    types: ("Approved" | "Mergeable" | "Undiverged")[];
+                };
                 /** @description Revision is the revision of the source, for display. Example: main@sha1:1f3c.... */
                 revision?: string;
                 /**
@@ -3085,6 +3106,36 @@ export interface components {
                          */
                         version?: string;
                     };
+                };
+                /**
+                 * @description Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one is
+                 *     not met, nothing is applied. Unset before.
+                 */
+                requirements?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when Cairn evaluated them. Met counts for a minute.
+                     */
+                    at: string;
+                    /** @description PlanDigest is status.plan.digest of the plan for which they count. */
+                    planDigest: string;
+                    /** @description Results has each requirement with its state. */
+                    results: {
+                        /** @description Message is what is missing, and who can act, at most 500 bytes. Unset if it is met. */
+                        message?: string;
+                        /** @description Stacks are those that it keeps back, as namespace/name. Empty for all. */
+                        stacks?: string[];
+                        /**
+                         * @description State is Met, Missing or Unknown.
+                         * @enum {string}
+                         */
+                        state: "Met" | "Missing" | "Unknown";
+                        /**
+                         * @description Type is the requirement.
+                         * @enum {string}
+                         */
+                        type: "Approved" | "Mergeable" | "Undiverged";
+                    }[];
                 };
                 /**
                  * Format: int32
