@@ -212,8 +212,8 @@ func foundDrift(w Snapshot) *v1alpha1.DriftStatus {
 	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}
 	plan := last.Status.Plan
 	switch {
-	case runinfo.Partial(last) != "" && !begun(last):
-		return known // its plan has a part of the differences, or what the state would accept of them
+	case hasOptions(last) && !begun(last):
+		return known // its plan has a part of the differences, what the state would accept of them, or what a user replaces
 	case w.isReadOnly(last) && last.Spec.InputsDigest != w.Stack.Status.AppliedInputsDigest:
 		return known // what it would change is, or may be, what was declared since
 	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:
@@ -238,6 +238,9 @@ func foundDrift(w Snapshot) *v1alpha1.DriftStatus {
 	}
 	return now
 }
+
+// hasOptions reports that a user requested options of a plan, so that its changes are not all drift, or not only drift.
+func hasOptions(r *v1alpha1.Run) bool { return r.Spec.PlanOptions != nil || runinfo.Partial(r) != "" }
 
 // driftCondition is Drifted; nil when it is to go.
 func driftCondition(w Snapshot, drift *v1alpha1.DriftStatus) *metav1.Condition {

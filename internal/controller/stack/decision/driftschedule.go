@@ -70,7 +70,7 @@ func checkedBy(w Snapshot) string {
 	if last == nil {
 		return known
 	}
-	planned := last.Status.Phase == v1alpha1.PhaseSucceeded && last.Status.Plan != nil && last.Spec.PlanOptions == nil &&
+	planned := last.Status.Phase == v1alpha1.PhaseSucceeded && last.Status.Plan != nil && !hasOptions(last) &&
 		last.Spec.InputsDigest != "" && last.Spec.InputsDigest == appliedInputs(w)
 	switch changed := w.LastMutatingRun(); {
 	case w.latestRunMissing() && w.missingRunMayHaveDeployed():
