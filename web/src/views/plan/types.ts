@@ -1,10 +1,22 @@
 /** The changes of a plan, as in the API (plan.View). */
 export type View = { engineVersion?: string; refreshOnly?: boolean; changes?: Change[]; outputs?: Output[] }
 
-export type Action = 'delete' | 'replace' | 'forget' | 'invoke' | 'update' | 'create' | 'import' | 'refresh' | 'move' | 'read'
+export type Action =
+  'delete' | 'replace' | 'forget' | 'invoke' | 'update' | 'create' | 'import' | 'refresh' | 'move' | 'read'
 
 /** Actions as the API sorts them: destructive changes first. */
-export const actions: Action[] = ['delete', 'replace', 'forget', 'invoke', 'update', 'create', 'import', 'refresh', 'move', 'read']
+export const actions: Action[] = [
+  'delete',
+  'replace',
+  'forget',
+  'invoke',
+  'update',
+  'create',
+  'import',
+  'refresh',
+  'move',
+  'read',
+]
 
 /** Whether a change destroys a resource, also to create it again. */
 export const destroys = (c: { action: string }): boolean => c.action === 'delete' || c.action === 'replace'
@@ -45,7 +57,13 @@ const words: Partial<Record<Action, Words>> = {
   update: { sign: '~', will: 'will be changed', done: 'change', past: 'changed', tone: 'warn' },
   create: { sign: '+', will: 'will be created', done: 'add', past: 'added', tone: 'good' },
   import: { sign: '&', will: 'will be imported', done: 'import', tone: 'good' },
-  refresh: { sign: '<~', will: 'changed outside of Cairn, and the state will have this', done: 'refresh', past: 'refreshed in the state', tone: 'busy' },
+  refresh: {
+    sign: '<~',
+    will: 'changed outside of Cairn, and the state will have this',
+    done: 'refresh',
+    past: 'refreshed in the state',
+    tone: 'busy',
+  },
   move: { sign: '>', will: 'is moved', done: 'move', past: 'moved', tone: 'busy' },
   read: { sign: '<=', will: 'is read during the apply', done: 'read', tone: 'busy' },
 }

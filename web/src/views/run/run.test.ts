@@ -143,7 +143,17 @@ describe('texts', () => {
     expect(counts(run().status?.plan)).toBe('3 to add, 1 to change')
     expect(counts({ add: 1, change: 0, destroy: 2, replace: 1 })).toBe('1 to add, 2 to destroy (1 to replace)')
     expect(counts(undefined)).toBe('no plan yet')
-    const accepts = { digest, changes: true, add: 0, change: 0, destroy: 0, replace: 0, import: 0, forget: 1, refresh: 2 }
+    const accepts = {
+      digest,
+      changes: true,
+      add: 0,
+      change: 0,
+      destroy: 0,
+      replace: 0,
+      import: 0,
+      forget: 1,
+      refresh: 2,
+    }
     expect(counts(accepts)).toBe('1 to forget, 2 to refresh in the state')
     expect(signs(accepts)).toBe('.1 <~2')
     expect(counts({ digest, changes: false, add: 0, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 })).toBe(
