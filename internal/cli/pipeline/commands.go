@@ -105,7 +105,7 @@ func commitOf(p *v1alpha1.Pipeline, stage, prefix string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("Pipeline %s has no release that begins with %q", p.Name, prefix)
+		return "", fmt.Errorf("no release of Pipeline %s begins with %q", p.Name, prefix)
 	case 1:
 		return found[0], nil
 	}

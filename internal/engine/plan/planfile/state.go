@@ -37,7 +37,7 @@ func leftovers(archive *zip.Reader, name string) ([]leftover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	var state struct {
 		Resources []struct {
 			Module    string `json:"module"`
