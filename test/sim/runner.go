@@ -181,7 +181,7 @@ func (r *runner) work() {
 			if after == 0 && r.sim.time >= r.started+600 {
 				return
 			}
-			r.waits, r.received = true, r.server.view.at[runs]
+			r.waits = true
 			r.sim.pause()
 			r.waits = false
 			continue
@@ -218,6 +218,7 @@ func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 // order returns the response of the server.
 func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
 	sim := r.sim
+	r.received = r.server.view.at[runs] // what changes from here on ends a wait
 	found, err := r.byPod()
 	if err != nil || found == nil {
 		r.wakeAt = max(r.started+600, sim.time+30)
