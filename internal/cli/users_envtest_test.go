@@ -422,7 +422,7 @@ func TestRegisteredKindIsShown(t *testing.T) {
 	d.want(1, "there is no configmap other", "", "get", "configmaps", "other")
 	d.want(0, "\nconfigmaps\nresources\n", "", "__complete", "get", "")
 	d.want(0, "settings\n", "", "__complete", "get", "configmaps", "")
-	d.want(0, "driftpauses|configmaps|resources]", "", "get", "--help")
+	d.want(0, "driftpauses|pipelines|configmaps|resources]", "", "get", "--help")
 	d.want(1, "configmap/settings is a ConfigMap: use the name of a Stack or Run", "", "why", "configmap/settings")
 }
 

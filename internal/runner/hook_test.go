@@ -90,7 +90,7 @@ func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 		t.Fatalf("%s\n%s", allSteps(got), p.output)
 	}
 	inOrder(t, string(s.logs[2]), "no plan yet", "── before-apply ──\nCAIRN_PLAN_ADD=2\nCAIRN_PLAN_CHANGE=0\nCAIRN_PLAN_CHANGES=true\nCAIRN_PLAN_DESTROY=0\nCAIRN_PLAN_DIGEST="+apply.PlanDigest+
-		"\nCAIRN_PLAN_FILE="+p.work+"/plan\nCAIRN_PLAN_FORGET=0\nCAIRN_PLAN_IMPORT=0\nCAIRN_PLAN_INVOKE=0\nCAIRN_PLAN_JSON="+p.work+"/plan.json\nCAIRN_PLAN_REPLACE=0\nCAIRN_PLAN_TEXT="+p.work+"/plan.txt\n",
+		"\nCAIRN_PLAN_FILE="+p.work+"/plan\nCAIRN_PLAN_FORGET=0\nCAIRN_PLAN_IMPORT=0\nCAIRN_PLAN_INVOKE=0\nCAIRN_PLAN_JSON="+p.work+"/plan.json\nCAIRN_PLAN_REFRESH=0\nCAIRN_PLAN_REPLACE=0\nCAIRN_PLAN_TEXT="+p.work+"/plan.txt\n",
 		"Plan: 2 to add", `"format_version"`, "── apply ──")
 
 	// A plan without forms is applied all the same.
@@ -132,7 +132,7 @@ func TestEnvironmentOfAHook(t *testing.T) {
 		"CAIRN_ATTEMPT=1", "CAIRN_CAUSE=commit 1f3c by alice", "Widen it", "CAIRN_NAMESPACE=prod", "CAIRN_OPERATION=Apply",
 		"CAIRN_PLAN_ADD=2", "CAIRN_PLAN_CHANGE=0", "CAIRN_PLAN_CHANGES=true", "CAIRN_PLAN_DESTROY=0", "CAIRN_PLAN_DIGEST=" + digest,
 		"CAIRN_PLAN_FILE=" + p.work + "/plan", "CAIRN_PLAN_FORGET=0", "CAIRN_PLAN_IMPORT=0", "CAIRN_PLAN_INVOKE=0", "CAIRN_PLAN_JSON=" + p.work + "/plan.json",
-		"CAIRN_PLAN_REPLACE=0", "CAIRN_PLAN_TEXT=" + p.work + "/plan.txt", "CAIRN_REVISION=main@sha1:1f3c", "CAIRN_RUN=net-1",
+		"CAIRN_PLAN_REFRESH=0", "CAIRN_PLAN_REPLACE=0", "CAIRN_PLAN_TEXT=" + p.work + "/plan.txt", "CAIRN_REVISION=main@sha1:1f3c", "CAIRN_RUN=net-1",
 		"CAIRN_STACK=net", "CAIRN_STEP=plan", "CAIRN_WHEN=After", "MINE=1", "PATH=" + p.work + "/bin:" + bin(t) + ":/usr/bin:/bin",
 		"PWD=" + p.work + "/code", "TF_HTTP_ADDRESS", "TF_HTTP_LOCK_ADDRESS", "TF_HTTP_PASSWORD", "TF_HTTP_RETRY_MAX",
 		"TF_HTTP_UNLOCK_ADDRESS", "TF_HTTP_USERNAME", "TF_INPUT=0", "TF_IN_AUTOMATION=1",
