@@ -176,7 +176,11 @@ func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) 
 	if err := r.write(ctx, n, done); err != nil {
 		return afterWrite(err)
 	}
-	r.Events.Eventf(n, nil, corev1.EventTypeNormal, v1alpha1.EventMessageSent, "Send", "message about %s of %d Stacks", d.Event, d.Stacks)
+	about := string(d.Event)
+	if d.Stacks > 0 { // a test is about none
+		about += fmt.Sprintf(" of %d Stacks", d.Stacks)
+	}
+	r.Events.Eventf(n, nil, corev1.EventTypeNormal, v1alpha1.EventMessageSent, "Send", "message about %s", about)
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 

@@ -3,11 +3,13 @@ package decision
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
@@ -316,8 +318,16 @@ func runProgress(r *v1alpha1.Run) (Decision, bool) {
 	if reason, _ := v1alpha1.ReasonNamed(c.Reason); reason.WaitsFor != "" && reason.In&v1alpha1.InStack != 0 {
 		return Unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
-	return inProgress(r.Name, r.Spec)
+	d, ok := inProgress(r.Name, r.Spec)
+	if n := len(r.Status.Attempts); n > 1 && r.Status.Attempts[n-2].Failure != nil {
+		d.Message += fmt.Sprintf("; attempt %d, after: %s", r.Status.Attempts[n-1].Number,
+			shorten.Line(r.Status.Attempts[n-2].Failure.Message, mostOfFailure))
+	}
+	return d, ok
 }
+
+// mostOfFailure is how much of the failure before an attempt the Ready condition has, in bytes.
+const mostOfFailure = 200
 
 func inProgress(name string, spec v1alpha1.RunSpec) (Decision, bool) {
 	if spec.Operation == v1alpha1.OperationDestroy {
@@ -433,6 +443,9 @@ func countResources(n v1alpha1.ResourceCount) string {
 	}
 	return fmt.Sprintf("%d resources", n)
 }
+
+// messageOf is what a Run reports about itself, as a part of a sentence.
+func messageOf(r *v1alpha1.Run) string { return strings.TrimSuffix(runCondition(r).Message, ".") }
 
 func runCondition(r *v1alpha1.Run) metav1.Condition {
 	for _, c := range r.Status.Conditions {

@@ -167,6 +167,11 @@ func TestDecide(t *testing.T) {
 		"a Run under way is not changed": {
 			snapshot: newSnapshot(withRun("net-1", "Planning", "sha256:now")), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason",
 		},
+		"a second attempt has why the first one failed": {
+			snapshot: newSnapshot(withRun("net-1", "Planning", "sha256:now", func(r *v1alpha1.Run) {
+				r.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Failure: &v1alpha1.Failure{Message: "no\nroute"}}, {Number: 2}}
+			})), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason; attempt 2, after: no route",
+		},
 		"a Run under way that is not in the cache is checked again, since no event may report its end": {
 			snapshot: newSnapshot(withRun("net-1", "Planning", "sha256:now"), notCached), ready: "Unknown", reason: "Running", requeue: time.Minute,
 		},

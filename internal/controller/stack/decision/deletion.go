@@ -26,7 +26,7 @@ func runEndsFirst(w Snapshot) (Decision, bool) {
 	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionOrphan) {
 		return Decision{}, false
 	}
-	return progressing(v1alpha1.ReasonDeleting, "Run %s ends first: %s", r.Name, runCondition(r).Message)
+	return progressing(v1alpha1.ReasonDeleting, "Run %s ends first: %s", r.Name, messageOf(r))
 }
 
 func isDestroyed(w Snapshot) (Decision, bool) {
@@ -112,7 +112,7 @@ func destroyWasStopped(w Snapshot) (Decision, bool) {
 	if begun(last) {
 		hint = "" // the message of the Run has it
 	}
-	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
+	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, messageOf(last), hint)
 }
 
 // statesDiverged: the last destroy found a rescued state that does not follow the current version. A user merges the
@@ -124,7 +124,7 @@ func statesDiverged(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; to leave the resources as they are, set spec.deletionPolicy to Orphan",
-		last.Name, runCondition(last).Message)
+		last.Name, messageOf(last))
 }
 
 // destroyIsPrevented: the code of the last apply, which every destroy uses, has prevent_destroy. A user decides.
@@ -135,7 +135,7 @@ func destroyIsPrevented(w Snapshot) (Decision, bool) {
 	}
 	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; a destroy uses the code of the last apply. To leave the resources as they "+
 		"are, set spec.deletionPolicy to Orphan; to destroy them, do the same, create the Stack again from code without prevent_destroy, and "+
-		"run cairn destroy %s when it is Ready", last.Name, runCondition(last).Message, w.Stack.Name)
+		"run cairn destroy %s when it is Ready", last.Name, messageOf(last), w.Stack.Name)
 }
 
 // preventsDestroy reports that a Run failed because of prevent_destroy.
@@ -159,7 +159,7 @@ func destroyIsDue(w Snapshot) (Decision, bool) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
 		if w.Now.Before(again) && !w.isInFuture(*last.Status.FinishedAt) {
 			d, ok := Unready(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
-				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
+				last.Name, messageOf(last), again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
 			return d, ok
 		}

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/base/shorten"
 )
 
 // Dependency is a Stack that has to be applied before this one is planned.
@@ -172,21 +174,38 @@ func UngrantedDependency(namespace string, on types.NamespacedName) string {
 		on.Namespace, on.Name, namespace)
 }
 
-// dependentsGoFirst: what is built on this Stack is destroyed before it.
+// mostDependents is how many dependents a message names.
+const mostDependents = 5
+
+// dependentsGoFirst: what is built on this Stack is destroyed before it. Those that wait for a user are named first, all
+// at once.
 func dependentsGoFirst(w Snapshot) (Decision, bool) {
-	for _, d := range w.Dependents {
-		switch {
+	var exist []string
+	var left, deleting *Dependent
+	for i := range w.Dependents {
+		switch d := &w.Dependents[i]; {
 		case d.Circular, d.Destroyed:
 		case d.Deleting:
-			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on "+
-				"this one", d.Name)
+			deleting = cmp.Or(deleting, d)
 		case d.Left != "":
-			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one, and was destroyed, but %s: "+
-				"delete or destroy it once more, or take the dependency out of it", d.Name, d.Left)
+			left = cmp.Or(left, d)
 		default:
-			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, "+
-				"or take the dependency out of it", d.Name)
+			exist = append(exist, d.Name)
 		}
+	}
+	switch {
+	case len(exist) == 1:
+		return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, "+
+			"or take the dependency out of it", exist[0])
+	case len(exist) > 1:
+		return Unready(v1alpha1.ReasonDependentsExist, "Stacks %s depend on this one: delete or destroy them too, "+
+			"or take the dependency out of them", shorten.List(exist, mostDependents))
+	case left != nil:
+		return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one, and was destroyed, but %s: "+
+			"delete or destroy it once more, or take the dependency out of it", left.Name, left.Left)
+	case deleting != nil:
+		return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on "+
+			"this one", deleting.Name)
 	}
 	return Decision{}, false
 }

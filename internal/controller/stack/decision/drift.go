@@ -154,12 +154,12 @@ func lastCheckFailed(w Snapshot) string {
 	if last != nil && w.isReadOnly(last) && plansUserState(w, last) && last.Status.Phase == v1alpha1.PhaseFailed {
 		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn "+
 			"plan %s tries again",
-			w.Stack.Status.PlannedState.Version, last.Name, runCondition(last).Message, w.Stack.Name)
+			w.Stack.Status.PlannedState.Version, last.Name, messageOf(last), w.Stack.Name)
 	}
 	if last == nil || !runinfo.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || driftCheckInterval(w) == 0 {
 		return ""
 	}
-	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message
+	return "; the last drift check failed: Run " + last.Name + ": " + messageOf(last)
 }
 
 // lastCheckedAt is when a Run last planned the Stack, or tried to; zero when that is not known.

@@ -54,7 +54,7 @@ func staysDestroyed(w Snapshot) (Decision, bool) {
 		text += fmt.Sprintf("; but %s: cairn destroy %s tries again", remainder(w), w.Stack.Name)
 	}
 	if after != nil {
-		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
+		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, messageOf(after))
 	}
 	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s creates it again", text, w.Stack.Name)
 }
@@ -126,9 +126,9 @@ func destroyStopped(w Snapshot) (Decision, bool) {
 	const again = "cairn apply %s recreates what is gone"
 	switch name := w.Stack.Name; last.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s continues the destroy, "+again, last.Name, runCondition(last).Message, name, name)
+		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s continues the destroy, "+again, last.Name, messageOf(last), name, name)
 	case v1alpha1.PhaseCanceled:
-		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
+		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, messageOf(last), name)
 	}
 	return Decision{}, false
 }
@@ -146,7 +146,7 @@ func lastRunFailed(w Snapshot) (Decision, bool) {
 				"then cairn destroy %s", w.Stack.Name, w.Stack.Name)
 		}
 	}
-	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
+	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, messageOf(last), hint)
 }
 
 // failureReason is the reason of Ready after a Run that failed.
@@ -185,7 +185,7 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	default:
 		hint = fmt.Sprintf("; change the Stack or its inputs, or request the same again: cairn apply %s", name)
 	}
-	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
+	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, messageOf(last), hint)
 }
 
 // matchesCurrentInputs reports that a Run was for the current inputs. A destroy is for inputs that were applied before.
@@ -204,7 +204,7 @@ func stateIsStranded(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may then be created twice",
-		last.Name, runCondition(last).Message, w.Stack.Name, last.Name)
+		last.Name, messageOf(last), w.Stack.Name, last.Name)
 }
 
 func isStranded(r *v1alpha1.Run) bool {

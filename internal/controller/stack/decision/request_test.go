@@ -298,6 +298,9 @@ func TestRequests(t *testing.T) {
 		"a requested destroy waits for dependents": {
 			snapshot: newSnapshot(isApplied, withDependent(Dependent{Name: "web"}), withRequest("Destroy")), ready: "False", reason: "DependentsExist", message: "Stack web depends on this one: delete or destroy it too", requeue: time.Minute,
 		},
+		"a requested destroy names all dependents that wait for a user": {
+			snapshot: newSnapshot(isApplied, withDependent(Dependent{Name: "app", Deleting: true}), withDependent(Dependent{Name: "dns"}), withDependent(Dependent{Name: "web"}), withRequest("Destroy")), ready: "False", reason: "DependentsExist", message: "Stacks dns, web depend on this one: delete or destroy them too", requeue: time.Minute,
+		},
 		"dependents that are destroyed do not prevent a destroy": {
 			snapshot: newSnapshot(isApplied, withDependent(Dependent{Name: "web", Destroyed: true}), withRequest("Destroy")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
