@@ -98,6 +98,16 @@ func (all *Changes) Forget(gone []string) {
 	}
 }
 
+// Without returns the first of the addresses of which there is no change; empty if there is one of each.
+func (all Changes) Without(addresses []string) string {
+	for _, address := range addresses {
+		if !slices.ContainsFunc(all, func(c ResourceChange) bool { return c.Address == address }) {
+			return address
+		}
+	}
+	return ""
+}
+
 // Sort orders the changes for users: gravest first, and then by address.
 func (all Changes) Sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {

@@ -11,6 +11,7 @@ import (
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/runinfo"
 )
 
 func applyCommand(s *session.Session) *cobra.Command {
@@ -127,14 +128,23 @@ func decisions(s *session.Session, run *v1alpha1.Run) string {
 		planCommandOf(s, action.Approve, run), planCommandOf(s, action.Reject, run))
 }
 
+// printNoChanges prints that a plan has no changes. Engines print nothing about a target that matches nothing.
+func printNoChanges(s *session.Session, run *v1alpha1.Run) error {
+	fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", run.Name)
+	if o := run.Spec.PlanOptions; o != nil && len(o.Targets) > 0 {
+		fmt.Fprintf(s.ErrOut, "The plan has only %s. If that should have changes, compare the addresses with those of "+
+			"the code and of `%s state list %s`.\n", runinfo.PlanOptions(o), s.Command(), run.Spec.Stack.Name)
+	}
+	return nil
+}
+
 // printResult prints the result of a finished Run.
 func printResult(s *session.Session, run *v1alpha1.Run) error {
 	if err := outcome(s, run); err != nil {
 		return err
 	}
 	if p := run.Status.Plan; p == nil || !p.Changes {
-		_, err := fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", run.Name)
-		return err
+		return printNoChanges(s, run)
 	}
 	if run.Spec.Operation == v1alpha1.OperationPlan {
 		fmt.Fprintf(s.ErrOut, "Nothing is applied: spec.apply of Stack %s is Never.\n", run.Spec.Stack.Name)

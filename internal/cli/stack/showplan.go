@@ -28,8 +28,7 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, output s
 		return s.PrintValue(output, view)
 	}
 	if !r.Status.Plan.Changes {
-		_, err := fmt.Fprintf(s.Text(), "No changes: Run %s found no difference.\n", r.Name)
-		return err
+		return printNoChanges(s, r)
 	}
 	if screen.IsApplied(r) {
 		fmt.Fprintf(s.Text(), "Run %s has applied this plan:\n\n", r.Name)

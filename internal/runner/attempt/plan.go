@@ -59,6 +59,10 @@ func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error
 	if err := s.checkDeclared(events.Undeclared); err != nil {
 		return result{}, err
 	}
+	if address := events.Changes.Without(what.Replace); address != "" { // of which engines print nothing
+		return result{}, &engine.Rejection{Reason: fmt.Sprintf("nothing would be replaced: the plan has no resource with the "+
+			"address %s of -replace; a resource with count or for_each has an index, as in aws_instance.a[0]", address)}
+	}
 	if what.RefreshOnly {
 		events.AcceptDrift()
 	}
