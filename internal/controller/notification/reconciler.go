@@ -13,7 +13,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +26,7 @@ import (
 	"cairn.dev/cairn/internal/base/outbox"
 	"cairn.dev/cairn/internal/controller/notification/decision"
 	"cairn.dev/cairn/internal/controller/notification/message"
+	"cairn.dev/cairn/internal/controller/statuswrite"
 )
 
 const (
@@ -121,8 +121,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	persisted := n.DeepCopy()
 	persisted.Status = d.Status
 	r.describe(persisted)
-	if err := r.write(ctx, n, persisted); err != nil {
-		return afterWrite(err)
+	if err := statuswrite.Patch(ctx, r.Client, n, persisted); err != nil {
+		return statuswrite.Failed(err, next)
 	}
 	if d.GaveUp != nil {
 		r.Events.Eventf(n, nil, corev1.EventTypeWarning, v1alpha1.EventMessageDropped, "Send",
@@ -173,8 +173,8 @@ func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) 
 	done.Status = decision.Delivered(done.Status, r.now())
 	d := done.Status.Deliveries[0]
 	r.condition(done, metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("message %s about %s was accepted", d.ID, d.Event))
-	if err := r.write(ctx, n, done); err != nil {
-		return afterWrite(err)
+	if err := statuswrite.Patch(ctx, r.Client, n, done); err != nil {
+		return statuswrite.Failed(err, next)
 	}
 	about := string(d.Event)
 	if d.Stacks > 0 { // a test is about none
@@ -273,8 +273,8 @@ func (r *Reconciler) reject(
 	if r.condition(after, metav1.ConditionFalse, err.reason, err.message) {
 		r.Events.Eventf(before, nil, corev1.EventTypeWarning, err.reason, "Send", "%s", err.message)
 	}
-	if err := r.write(ctx, before, after); err != nil {
-		return afterWrite(err)
+	if err := statuswrite.Patch(ctx, r.Client, before, after); err != nil {
+		return statuswrite.Failed(err, next)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
@@ -288,22 +288,6 @@ func (r *Reconciler) condition(n *v1alpha1.Notification, ready metav1.ConditionS
 		LastTransitionTime: metav1.Time{Time: r.now()},
 	})
 	return changes
-}
-
-// write writes the status if it changed, unless another client changed the object.
-func (r *Reconciler) write(ctx context.Context, before, after *v1alpha1.Notification) error {
-	if equality.Semantic.DeepEqual(before.Status, after.Status) {
-		return nil
-	}
-	return r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// afterWrite returns the result of a write that failed.
-func afterWrite(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: next}, nil // a newer version is on its way
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 func (r *Reconciler) now() time.Time {

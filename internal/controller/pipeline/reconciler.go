@@ -9,8 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -20,6 +18,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/controller/pipeline/decision"
 	"cairn.dev/cairn/internal/controller/repository"
+	"cairn.dev/cairn/internal/controller/statuswrite"
 	"cairn.dev/cairn/internal/source/git"
 )
 
@@ -60,8 +59,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	d := decision.Decide(w)
 	after := p.DeepCopy()
 	after.Status = d.Status
-	if err := r.write(ctx, p, after); err != nil {
-		return afterWrite(err)
+	if err := statuswrite.Patch(ctx, r.Client, p, after); err != nil {
+		return statuswrite.Failed(err, next)
 	}
 	r.report(p, d)
 	return ctrl.Result{RequeueAfter: d.Again}, nil
@@ -99,8 +98,8 @@ func (r *Reconciler) reject(ctx context.Context, p *v1alpha1.Pipeline, why *prob
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: why.reason, Message: why.message,
 		ObservedGeneration: p.Generation, LastTransitionTime: metav1.Time{Time: r.now()},
 	})
-	if err := r.write(ctx, p, after); err != nil {
-		return afterWrite(err)
+	if err := statuswrite.Patch(ctx, r.Client, p, after); err != nil {
+		return statuswrite.Failed(err, next)
 	}
 	return ctrl.Result{}, nil
 }
@@ -117,22 +116,6 @@ func (r *Reconciler) repository(ctx context.Context, p *v1alpha1.Pipeline) (*v1a
 	}
 	return nil, &problem{v1alpha1.ReasonRepositoryNotFound, fmt.Sprintf(
 		"Repository %s is not found, or its spec.allowedNamespaces does not name %s", key, p.Namespace)}
-}
-
-// write writes the status if it changed, unless another client changed the object.
-func (r *Reconciler) write(ctx context.Context, before, after *v1alpha1.Pipeline) error {
-	if equality.Semantic.DeepEqual(before.Status, after.Status) {
-		return nil
-	}
-	return r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// afterWrite returns the result of a write that failed.
-func afterWrite(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: next}, nil // a newer version is on its way
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 func (r *Reconciler) now() time.Time {

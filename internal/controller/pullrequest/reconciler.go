@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +20,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/base/outbox"
+	"cairn.dev/cairn/internal/controller/statuswrite"
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
@@ -112,7 +112,7 @@ func (r *Reconciler) reconcile(
 	d := Decide(w)
 	persisted, err := r.persist(ctx, pull, d)
 	if err != nil {
-		return afterWrite(err)
+		return statuswrite.Failed(err, cacheDelay)
 	}
 	runs := r.act(ctx, pull, persisted, w)
 	runs.err = errors.Join(runs.err, r.carry(ctx, d.Carried), r.writeRequired(ctx, w.Required))
@@ -130,7 +130,7 @@ func (r *Reconciler) reconcile(
 		show(&acknowledged, written)
 	}
 	if err := r.acknowledge(ctx, persisted, acknowledged); err != nil {
-		return afterWrite(err)
+		return statuswrite.Failed(err, cacheDelay)
 	}
 	switch {
 	case runs.err != nil:
@@ -301,7 +301,7 @@ func (r *Reconciler) retry(ctx context.Context, pull *v1alpha1.PullRequest, err 
 	failed := pull.DeepCopy()
 	failed.Status.Delivered.Failure = messageOf(err, pull.Status.Delivered.Failure)
 	wait := r.receivers.Failed(now(r.Clock), string(pull.UID), retryAfter(err))
-	return ctrl.Result{RequeueAfter: wait}, ignoreConflict(client.IgnoreNotFound(r.report(ctx, pull, failed)))
+	return ctrl.Result{RequeueAfter: wait}, ignoreConflict(client.IgnoreNotFound(statuswrite.Patch(ctx, r.Client, pull, failed)))
 }
 
 // persist writes the status of a decision, and before it, to the pull requests whose head was left, that they send
@@ -314,7 +314,7 @@ func (r *Reconciler) persist(ctx context.Context, pull *v1alpha1.PullRequest, d 
 	}
 	persisted := pull.DeepCopy()
 	persisted.Status = d.Status
-	return persisted, r.report(ctx, pull, persisted)
+	return persisted, statuswrite.Patch(ctx, r.Client, pull, persisted)
 }
 
 // acknowledge writes what was done. If the PullRequest changed meanwhile, what was sent may have replaced what
@@ -324,28 +324,11 @@ func (r *Reconciler) acknowledge(
 ) error {
 	done := persisted.DeepCopy()
 	done.Status = status
-	err := r.report(ctx, persisted, done)
+	err := statuswrite.Patch(ctx, r.Client, persisted, done)
 	if apierrors.IsConflict(err) {
 		return cmp.Or(r.Client.Status().Patch(ctx, done, resendAll(persisted)), err)
 	}
 	return client.IgnoreNotFound(err)
-}
-
-// report writes the status if it changed.
-func (r *Reconciler) report(ctx context.Context, before, pull *v1alpha1.PullRequest) error {
-	if equality.Semantic.DeepEqual(before.Status, pull.Status) {
-		return nil
-	}
-	return r.Client.Status().Patch(ctx, pull, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// afterWrite returns the result of a write that failed: after a conflict, with an annotation for example, there may
-// be no event.
-func afterWrite(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: cacheDelay}, nil
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 func ignoreConflict(err error) error {
