@@ -4,8 +4,8 @@ package v1alpha1
 type Plan struct {
 	// Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest.
 	Digest string `json:"digest"`
-	// Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-	// sources has no changes.
+	// Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+	// data sources has no changes.
 	Changes bool `json:"changes"`
 	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`
@@ -19,12 +19,12 @@ type Plan struct {
 	Import int32 `json:"import"`
 	// Forget is the number of resources to remove from the state without destroying them.
 	Forget int32 `json:"forget"`
-	// Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-	// action is no resource: no other number includes it.
+	// Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+	// function. An action is no resource: no other number includes it.
 	// +optional
 	Invoke int32 `json:"invoke,omitempty"`
-	// Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-	// the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+	// Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+	// to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
 	// forget.
 	// +optional
 	Refresh int32 `json:"refresh,omitempty"`
@@ -32,10 +32,11 @@ type Plan struct {
 	// targets module.net. After an apply of such a plan, Cairn plans all that is declared.
 	// +optional
 	Partial string `json:"partial,omitempty"`
-	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-	// all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-	// environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-	// plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+	// with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+	// such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+	// the plan file, the plan has members of a newer engine, or a script applies it. Example:
+	// 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
 	// +optional
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
@@ -59,22 +60,22 @@ type Plan struct {
 	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`
-	// Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-	// At most 100; the counts include all.
+	// Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+	// replace. At most 100; the counts include all.
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
-	// Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-	// 100. Empty if Cairn cannot read the plan file.
+	// Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+	// most 100. Empty if Cairn cannot read the plan file.
 	// +listType=atomic
 	// +optional
 	Outputs []OutputChange `json:"outputs,omitempty"`
 	// MoreOutputs is the number of outputs that change and are not in outputs.
 	// +optional
 	MoreOutputs int32 `json:"moreOutputs,omitempty"`
-	// Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-	// Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-	// them.
+	// Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+	// other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+	// KiB of them.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional

@@ -1,9 +1,9 @@
 package v1alpha1
 
-// RequestedPlanOptionsAnnotation has the options of the plan that cairn.dev/requested-at requests, as JSON: the fields of
-// PlanOptions, and requestedAt, which is the value of cairn.dev/requested-at, so that no later request has them. To
-// apply such a plan requires the verb partial on the Stack. Example:
-// {"requestedAt": "2026-11-20T12:00:00Z", "targets": ["module.net"]}.
+// RequestedPlanOptionsAnnotation has the options of the plan that cairn.dev/requested-at requests, as JSON: the fields
+// of PlanOptions, and requestedAt, which is the value of cairn.dev/requested-at, so that no later request has them. To
+// apply such a plan requires the verb partial on the Stack. Example: {"requestedAt": "2026-11-20T12:00:00Z", "targets":
+// ["module.net"]}.
 const RequestedPlanOptionsAnnotation = "cairn.dev/requested-plan-options"
 
 // PlanOptions are options of a plan, as the engines have them on the command line.
@@ -39,15 +39,15 @@ type PlanOptions struct {
 	// +listType=atomic
 	// +optional
 	Replace []string `json:"replace,omitempty"`
-	// RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the values
-	// of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options. Default:
-	// false.
+	// RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the
+	// values of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options.
+	// Default: false.
 	// +optional
 	RefreshOnly bool `json:"refreshOnly,omitempty"`
 }
 
-// IsPartial reports whether a plan with the options may not have all changes of the code. One that only replaces more has
-// them.
+// IsPartial reports whether a plan with the options may not have all changes of the code. One that only replaces more
+// has them.
 func (o *PlanOptions) IsPartial() bool {
 	return o != nil && (len(o.Targets) > 0 || len(o.Excludes) > 0 || o.RefreshOnly)
 }

@@ -166,7 +166,8 @@ type PullRequestStatus struct {
 	// Head is the commit of the head that the status describes.
 	// +optional
 	Head string `json:"head,omitempty"`
-	// HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not read.
+	// HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not
+	// read.
 	// +optional
 	HeadSince metav1.Time `json:"headSince,omitempty"`
 	// Merge is the merge that the status describes. Unset before the first merge.
@@ -176,8 +177,8 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Stacks []PullRequestStack `json:"stacks,omitempty"`
-	// Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was canceled
-	// is never used again.
+	// Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was
+	// canceled is never used again.
 	// +optional
 	Plans int64 `json:"plans,omitempty"`
 	// Skipped are affected Stacks beyond spec.pullRequests.maxStacks of the Repository that no comment has requested,
@@ -201,16 +202,16 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Dependents []PullRequestDependent `json:"dependents,omitempty"`
-	// MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the Repository,
-	// which are not named.
+	// MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the
+	// Repository, which are not named.
 	// +optional
 	MoreDependents int32 `json:"moreDependents,omitempty"`
 	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
 	// no Stack.
 	// +optional
 	Apply *PullRequestApply `json:"apply,omitempty"`
-	// Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the pull
-	// request has no plan that a comment can apply.
+	// Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the
+	// pull request has no plan that a comment can apply.
 	// +listType=atomic
 	// +optional
 	Requirements []PullRequestRequirement `json:"requirements,omitempty"`

@@ -104,7 +104,8 @@ const (
 	ReasonModuleNotFound = "ModuleNotFound"
 	// ReasonVariableInvalid: a number in spec.variables has more digits than the API server keeps. Write it as a string.
 	ReasonVariableInvalid = "VariableInvalid"
-	// ReasonVariableSetConflict: two VariableSets have the same name for the Stack. Set it in the Stack, or in one of them.
+	// ReasonVariableSetConflict: two VariableSets have the same name for the Stack. Set it in the Stack, or in one of
+	// them.
 	ReasonVariableSetConflict = "VariableSetConflict"
 	// ReasonVariableSetInvalid: a VariableSet cannot be used. The message has the VariableSet and the error.
 	ReasonVariableSetInvalid = "VariableSetInvalid"

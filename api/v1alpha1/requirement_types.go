@@ -36,8 +36,8 @@ const (
 	RequirementUnknown RequirementState = "Unknown"
 )
 
-// PullRequestRequirement is a requirement, as it was evaluated last: after an update of the pull request, for each comment
-// /cairn apply, and when the apply of a Run would start.
+// PullRequestRequirement is a requirement, as it was evaluated last: after an update of the pull request, for each
+// comment /cairn apply, and when the apply of a Run would start.
 type PullRequestRequirement struct {
 	// Type is the requirement.
 	Type Requirement `json:"type"`

@@ -206,7 +206,8 @@ const (
 	CauseSpec CauseType = "Spec"
 	// CauseVariables: a Secret or ConfigMap with values changed.
 	CauseVariables CauseType = "Variables"
-	// CauseVariableSet: a VariableSet or the labels of the Stack changed, or a Secret or ConfigMap that only VariableSets name.
+	// CauseVariableSet: a VariableSet or the labels of the Stack changed, or a Secret or ConfigMap that only VariableSets
+	// name.
 	CauseVariableSet CauseType = "VariableSet"
 	// CauseStackPolicy: a StackPolicy changed the policies of the Stack, or the labels of the Stack did.
 	CauseStackPolicy CauseType = "StackPolicy"
@@ -431,8 +432,8 @@ const (
 	RequiredByOrphans ApprovalRule = "Orphans"
 	// RequiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
 	RequiredByChanges ApprovalRule = "Changes"
-	// RequiredByDrift: the Run corrects drift, and the plan has a kind of change that spec.drift.applyFor of the Stack does not
-	// list.
+	// RequiredByDrift: the Run corrects drift, and the plan has a kind of change that spec.drift.applyFor of the Stack
+	// does not list.
 	RequiredByDrift ApprovalRule = "Drift"
 	// RequiredByUnverified: only the engine can read what the plan changes.
 	RequiredByUnverified ApprovalRule = "Unverified"
@@ -450,10 +451,10 @@ type RunApproval struct {
 	// State is whether spec.approval counts: Pending if there is none. Of OtherPlan, SelfApproval and UnknownCause it
 	// does not count, and another approval is required. Valid is set while an approved plan waits for something else.
 	State ApprovalState `json:"state"`
-	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
-	// (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions
-	// or spec.afterPartial).
+	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover (the
+	// Stack never applied the state), Orphans (the plan may create resources twice), Changes (spec.requireApprovalFor),
+	// Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions or
+	// spec.afterPartial).
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional

@@ -53,7 +53,8 @@ type StackStatus struct {
 	// +optional
 	VariableSets []AppliedVariableSet `json:"variableSets,omitempty"`
 
-	// StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is none.
+	// StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is
+	// none.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -176,9 +177,9 @@ type Unit struct {
 	Stacks []string `json:"stacks,omitempty"`
 }
 
-// Dependencies returns the names of the Stacks that have to be applied before this one, each once: those of its spec, in
-// that order, and those that run the Terragrunt units that its code depends on. The name of a Stack in another namespace
-// is namespace/name.
+// Dependencies returns the names of the Stacks that have to be applied before this one, each once: those of its spec,
+// in that order, and those that run the Terragrunt units that its code depends on. The name of a Stack in another
+// namespace is namespace/name.
 func (s *Stack) Dependencies() []string {
 	var names []string
 	for _, d := range s.Spec.DependsOn {
@@ -200,8 +201,8 @@ func (s *Stack) Dependencies() []string {
 	})
 }
 
-// NameOf returns the name of another Stack as Dependencies does: with its namespace if that is neither empty nor that of
-// this Stack.
+// NameOf returns the name of another Stack as Dependencies does: with its namespace if that is neither empty nor that
+// of this Stack.
 func (s *Stack) NameOf(other types.NamespacedName) string {
 	if other.Namespace == "" || other.Namespace == s.Namespace {
 		return other.Name
@@ -217,8 +218,8 @@ func (s *Stack) KeyOf(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: s.Namespace, Name: name}
 }
 
-// Destroyed reports that nothing is left of the Stack, because a user asked for that. A destroy that succeeded may leave
-// resources: its script left them, or a user created them since.
+// Destroyed reports that nothing is left of the Stack, because a user asked for that. A destroy that succeeded may
+// leave resources: its script left them, or a user created them since.
 func (s *Stack) Destroyed() bool {
 	return s.Status.DestroyedByRun != "" && s.Status.CurrentRun == "" && s.Status.Resources <= 0
 }
@@ -298,8 +299,8 @@ type PastDetails struct {
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// DriftStatus is the result of a drift check: the changes that a Run would apply to correct the drift. The counts do not
-// include differences that spec.drift.ignore ignores; the Run would correct these too.
+// DriftStatus is the result of a drift check: the changes that a Run would apply to correct the drift. The counts do
+// not include differences that spec.drift.ignore ignores; the Run would correct these too.
 type DriftStatus struct {
 	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`

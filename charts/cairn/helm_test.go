@@ -33,8 +33,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// opened is for go, which takes the result of the last time unless a file that a test opened has changed. helm opens the
-// chart in a process of its own.
+// opened is for go, which takes the result of the last time unless a file that a test opened has changed. helm opens
+// the chart in a process of its own.
 var opened = sync.OnceValue(func() error {
 	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -337,7 +337,8 @@ metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
 	}
 }
 
-// A tenant can have Kubernetes' own role and Cairn's role of the same name, for different subjects. Each has its own binding.
+// A tenant can have Kubernetes' own role and Cairn's role of the same name, for different subjects. Each has its own
+// binding.
 func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
 	const tenant = `tenants[0].namespace=shop,tenants[0].roleBindings[0].role=edit,tenants[0].roleBindings[0].subjects[0].kind=Group,tenants[0].roleBindings[0].subjects[0].name=developers,` +
 		`tenants[0].roleBindings[1].role=cairn-edit,tenants[0].roleBindings[1].subjects[0].kind=Group,tenants[0].roleBindings[1].subjects[0].name=planners`
@@ -353,8 +354,8 @@ func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
 	}
 }
 
-// A role that is not aggregated is not part of view, edit or admin after the next upgrade either, so that the owners of a namespace are
-// not its approvers.
+// A role that is not aggregated is not part of view, edit or admin after the next upgrade either, so that the owners of
+// a namespace are not its approvers.
 func TestRolesOfUsersCanBeKeptSeparate(t *testing.T) {
 	const prefix = "rbac.authorization.k8s.io/aggregate-to-"
 	for values, want := range map[string][]string{
@@ -429,7 +430,8 @@ func TestCollectorURLHasAScheme(t *testing.T) {
 	}
 }
 
-// With the values of the documentation for a proxy, Cairn reaches the API server without it: a proxy does not know the networks of a cluster.
+// With the values of the documentation for a proxy, Cairn reaches the API server without it: a proxy does not know the
+// networks of a cluster.
 func TestDocumentedProxyIsNotForTheCluster(t *testing.T) {
 	values := regexp.MustCompile("(?s)```yaml\n(extraEnv:.*?)```").FindStringSubmatch(read(t, "../../docs/how-to/engines.md"))
 	if values == nil {
@@ -462,8 +464,8 @@ func TestDocumentedProxyIsNotForTheCluster(t *testing.T) {
 	}
 }
 
-// The runner in an image is this release's only while nothing says that the image is of another one. A digest counts in place of the tag, so
-// an image that is pinned by it stays what it was when the chart is upgraded.
+// The runner in an image is this release's only while nothing says that the image is of another one. A digest counts in
+// place of the tag, so an image that is pinned by it stays what it was when the chart is upgraded.
 func TestRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for values, want := range map[string]bool{

@@ -616,7 +616,8 @@ func TestUsersWithoutRecordedNames(t *testing.T) {
 	}
 }
 
-// Deleting a Stack destroys its resources, so it takes the verb destroy; except for Cairn's and Kubernetes' own controllers.
+// Deleting a Stack destroys its resources, so it takes the verb destroy; except for Cairn's and Kubernetes' own
+// controllers.
 func TestDeletionWithDestroyNeedsVerbDestroy(t *testing.T) {
 	settled(t)
 	const collector, namespaces = "system:serviceaccount:kube-system:generic-garbage-collector", "system:serviceaccount:kube-system:namespace-controller"

@@ -341,7 +341,8 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	}
 }
 
-// TestCommandsAreAboutRunsOfTheStack checks a Run that an earlier Stack of the same name left: it is not listed, and a Run that is requested is not mistaken for it while the operator finds out that its name is taken.
+// TestCommandsAreAboutRunsOfTheStack checks a Run that an earlier Stack of the same name left: it is not listed, and a
+// Run that is requested is not mistaken for it while the operator finds out that its name is taken.
 func TestCommandsAreAboutRunsOfTheStack(t *testing.T) {
 	d := newCLIEnv(t)
 	d.run("net-1", v1alpha1.PhaseFailed)

@@ -36,7 +36,8 @@ type Events struct {
 	Reads, OutputsChange bool
 	// Gone has the addresses of resources of the state that the plan did not find any longer.
 	Gone []string
-	// Drift has what else changed outside of the engine. Only the apply of a plan with -refresh-only writes it to the state.
+	// Drift has what else changed outside of the engine. Only the apply of a plan with -refresh-only writes it to the
+	// state.
 	Drift Changes
 	// DriftAccepted: the apply writes the drift to the state, and changes no resource.
 	DriftAccepted bool

@@ -27,8 +27,8 @@ const (
 	Move    Action = "move"
 	// Invoke is of an action of a provider (Terraform 1.14), which no state records.
 	Invoke Action = "invoke"
-	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays as
-	// it is.
+	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays
+	// as it is.
 	Refresh Action = "refresh"
 )
 

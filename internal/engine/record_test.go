@@ -135,9 +135,9 @@ func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.
 // run runs a file of code. Comments at its start are options: "# file: NAME=TEXT" is a variable file, "# beside:
 // NAME=LINE" is a line of a file beside the code, "# link: NAME=TARGET" is a symlink, "# before: CODE" is applied first
 // in the same folder, "# apply" applies the plan too, "# destroy" plans a destroy, "# init: ARGUMENT" is an argument of
-// init, "# plan: ARGUMENT" one of plan, "# no init" skips init, "# no code" omits the file itself, "# answer: METHOD STATUS TEXT" is the response of a
-// server whose address replaces SERVER, which is also the registry registry.test, and "# provider" installs the
-// provider of testdata/provider.
+// init, "# plan: ARGUMENT" one of plan, "# no init" skips init, "# no code" omits the file itself, "# answer: METHOD
+// STATUS TEXT" is the response of a server whose address replaces SERVER, which is also the registry registry.test, and
+// "# provider" installs the provider of testdata/provider.
 func run(t *testing.T, engine Engine, program, file string) recorded {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -115,8 +115,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	)
 }
 
-// installation is the namespace whose Notifications can be about Stacks of others; empty if this process does not have it, or has
-// only a part of the Stacks.
+// installation is the namespace whose Notifications can be about Stacks of others; empty if this process does not have
+// it, or has only a part of the Stacks.
 func (o Options) installation() string {
 	if !o.watches(o.Namespace) || o.Shard.Total > 1 {
 		return ""

@@ -134,7 +134,8 @@ func TestAResourceThatIsGoneEverywhereIsTakenOutOfTheState(t *testing.T) {
 	}
 }
 
-// An apply of a plan with -refresh-only writes to the state what the plan lists, and calls nothing but reads of the cloud.
+// An apply of a plan with -refresh-only writes to the state what the plan lists, and calls nothing but reads of the
+// cloud.
 func TestDriftIsAcceptedInTheStateAlone(t *testing.T) {
 	folder := t.TempDir()
 	if err := cloud.Folder(folder); err != nil {

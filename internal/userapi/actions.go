@@ -2,8 +2,8 @@ package userapi
 
 import "time"
 
-// Access lists the actions on an object that the roles of Kubernetes allow the caller. Whether an action is possible now
-// depends on the status of the object.
+// Access lists the actions on an object that the roles of Kubernetes allow the caller. Whether an action is possible
+// now depends on the status of the object.
 type Access struct {
 	// Each action, and whether the roles allow it.
 	Actions map[string]bool `json:"actions"`

@@ -16,8 +16,8 @@ type Page[R any] struct {
 	Groups []Group `json:"groups,omitempty"`
 }
 
-// A Facet has the most frequent values of a field, to filter by. It counts the rows that match the search and the filters of all other
-// fields.
+// A Facet has the most frequent values of a field, to filter by. It counts the rows that match the search and the
+// filters of all other fields.
 type Facet struct {
 	// The field, which is also the parameter to filter by.
 	Field string `json:"field"`
@@ -106,7 +106,8 @@ type Stack struct {
 	Uses []string `json:"uses,omitempty"`
 	// The outputs of these Stacks that this one uses. A dependency that has none here is only the order.
 	UsedOutputs []UsedOutput `json:"usedOutputs,omitempty"`
-	// The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their objects.
+	// The labels as key=value, in order. At most 20, without those by which Helm, Flux and Argo CD recognize their
+	// objects.
 	Labels []string `json:"labels,omitempty"`
 }
 

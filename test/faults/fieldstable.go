@@ -2,13 +2,14 @@ package main
 
 import "regexp"
 
-// A carrier is a valid spec of a type with fields, so that each of them can be set to other values. A field is tried in the first
-// carrier that has it.
+// A carrier is a valid spec of a type with fields, so that each of them can be set to other values. A field is tried in
+// the first carrier that has it.
 type carrier struct {
 	kind, spec string
 }
 
-// carriers have all fields together: one that no carrier has must be in uncovered. GIT is the address of a real Git server.
+// carriers have all fields together: one that no carrier has must be in uncovered. GIT is the address of a real Git
+// server.
 var carriers = []carrier{
 	{"Stack", `
 source: {inline: {main.tf: 'output "x" { value = 1 }'}}

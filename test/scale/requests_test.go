@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// The requests of a Run to the API server, and the bytes of its objects in etcd. docs/contributing/performance.md lists them.
+// The requests of a Run to the API server, and the bytes of its objects in etcd. docs/contributing/performance.md lists
+// them.
 const (
 	mostReads      = 13
 	mostWrites     = 13

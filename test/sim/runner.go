@@ -126,8 +126,8 @@ func (r *runner) byPod() (*v1alpha1.Run, error) {
 	return r.server.runs.ByPod(ctx, types.NamespacedName{Namespace: namespace, Name: r.pod}, r.uid)
 }
 
-// caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run was deleted
-// while its pod has the lock.
+// caller returns the Run as the server reads it: from its cache and, before it rejects, from the API server. A nil Run
+// was deleted while its pod has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.Run, error) {
 	sim := r.sim
 	found, err := r.byPod()

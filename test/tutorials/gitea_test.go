@@ -11,12 +11,13 @@ import (
 	"cairn.dev/cairn/test/gitea"
 )
 
-// giteaServer starts a real Gitea with an empty repository, acme/infra, and the users alice and bob, who can write to it:
+// giteaServer starts a real Gitea with an empty repository, acme/infra, and the users alice and bob, who can write to
+// it:
 //
 //	gitea-server
 //
-// It sets $GITEA_HOST, $GITEA_URL of the repository, $GITEA_PUSH_URL with alice's token, $GITEA_TOKEN, and $TOKEN_alice and
-// $TOKEN_bob.
+// It sets $GITEA_HOST, $GITEA_URL of the repository, $GITEA_PUSH_URL with alice's token, $GITEA_TOKEN, and $TOKEN_alice
+// and $TOKEN_bob.
 func giteaServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp(ts.Getenv("WORK"), "gitea")

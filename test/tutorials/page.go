@@ -1,5 +1,5 @@
-// Package tutorials runs the commands of pages of the documentation against a real `cairn dev`, and compares their output with
-// that of the page.
+// Package tutorials runs the commands of pages of the documentation against a real `cairn dev`, and compares their
+// output with that of the page.
 //
 // A page marks its fenced blocks in the info string, after the language:
 //
@@ -10,11 +10,11 @@
 //	text output      the output of the command above. A command without this block prints nothing.
 //	yaml file=NAME   a file that the reader creates, of any language.
 //
-// An HTML comment that begins with a line `<!-- test` has lines of testscript, for what the test does in place of a command that
-// it cannot run.
+// An HTML comment that begins with a line `<!-- test` has lines of testscript, for what the test does in place of a
+// command that it cannot run.
 //
-// In an output, `...` stands for any text of a line, and a line `...` for any number of lines. Ages and durations are all equal,
-// and columns can have any width. Commands keep the working directory and exported variables of those above.
+// In an output, `...` stands for any text of a line, and a line `...` for any number of lines. Ages and durations are
+// all equal, and columns can have any width. Commands keep the working directory and exported variables of those above.
 package tutorials
 
 import (
@@ -96,7 +96,8 @@ func parse(path string) (page, error) {
 	return p, nil
 }
 
-// parseBlock returns the step of a block. The output of the last command is no step of its own, and becomes part of that.
+// parseBlock returns the step of a block. The output of the last command is no step of its own, and becomes part of
+// that.
 func parseBlock(b block, last *step, lines []string) (s step, isStep bool, err error) {
 	s = step{line: b.line, text: b.text}
 	if b.info == comment {

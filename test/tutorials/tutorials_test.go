@@ -174,8 +174,8 @@ func execute(ts *testscript.TestScript, command string) (output, code string) {
 	return string(out), fmt.Sprint(cmd.ProcessState.ExitCode())
 }
 
-// objects records the names of the objects of the namespace, and the second time waits until no others are left: objects. Those of
-// a deleted Stack are deleted some moments later.
+// objects records the names of the objects of the namespace, and the second time waits until no others are left:
+// objects. Those of a deleted Stack are deleted some moments later.
 func objects(env story.Environment) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, _ []string) {
 		path := filepath.Join(ts.Getenv("WORK"), ".objects")

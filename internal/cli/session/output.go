@@ -75,8 +75,8 @@ func (f *formatFlag) String() string {
 // Type returns the type of the value for the help.
 func (*formatFlag) Type() string { return "string" }
 
-// TablePrinter returns a function that prints tables below each other, in the same columns. A terminal gets one line for
-// each row: messages are cut to its width, except in wide tables.
+// TablePrinter returns a function that prints tables below each other, in the same columns. A terminal gets one line
+// for each row: messages are cut to its width, except in wide tables.
 func (s *Session) TablePrinter(wide, namespaces bool) func(*metav1.Table) error {
 	printer := printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces})
 	out := printers.GetNewTabWriter(s.Text()) // one for all tables: it keeps the widths of the columns

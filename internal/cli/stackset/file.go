@@ -24,8 +24,8 @@ import (
 // largestFile is the maximum size of a file with StackSets.
 const largestFile = 8 << 20
 
-// readSet returns the StackSet in a YAML or JSON file, or in standard input for "-". Other objects are skipped. Of several
-// StackSets, name selects one.
+// readSet returns the StackSet in a YAML or JSON file, or in standard input for "-". Other objects are skipped. Of
+// several StackSets, name selects one.
 func readSet(ctx context.Context, s *session.Session, file, name string) (*v1alpha1.StackSet, error) {
 	var data []byte
 	var err error

@@ -11,8 +11,9 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// Affected are exactly the Stacks whose code the merge changes, whatever the number of changed files, and a directory that is deleted
-// is known as such. atlantis #1178, #941: a deleted directory was not planned. digger #2687: a pull request of more than 300 files failed.
+// Affected are exactly the Stacks whose code the merge changes, whatever the number of changed files, and a directory
+// that is deleted is known as such. atlantis #1178, #941: a deleted directory was not planned. digger #2687: a pull
+// request of more than 300 files failed.
 func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
@@ -77,7 +78,8 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	}
 }
 
-// Diverged are exactly the Stacks whose code the base changes since the head began, also after the base was merged into the head.
+// Diverged are exactly the Stacks whose code the base changes since the head began, also after the base was merged into
+// the head.
 func TestProposalDivergesFromTheBase(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")

@@ -225,7 +225,8 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 	}
 }
 
-// A merge that is not fetched, or not known, decides nothing. One that the base lost is superseded, unless it is applied.
+// A merge that is not fetched, or not known, decides nothing. One that the base lost is superseded, unless it is
+// applied.
 func TestTheBaseHasToHaveTheMerge(t *testing.T) {
 	key := Key{"web", "net"}
 	applied := afterMerge(past(withRevision, opApply, true))

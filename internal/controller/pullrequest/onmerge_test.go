@@ -194,8 +194,8 @@ func TestADeletedDirectoryIsNoDestruction(t *testing.T) {
 	}
 }
 
-// The status of a pull request that only deletes the directory of a Stack which was never applied is a success: there is nothing to
-// plan, and nothing to destroy.
+// The status of a pull request that only deletes the directory of a Stack which was never applied is a success: there
+// is nothing to plan, and nothing to destroy.
 func TestADeletedDirectoryOfAStackThatWasNeverApplied(t *testing.T) {
 	i := slices.IndexFunc(stackCases, func(c stackCase) bool { return c.name == "never-applied" })
 	w, s := decided(t, stackCases[i])

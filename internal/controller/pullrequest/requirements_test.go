@@ -70,8 +70,8 @@ func (w *Snapshot) applies(t *testing.T, user string, provider judged) {
 	}
 }
 
-// A comment is rejected as long as a requirement is missing (atlantis #6535, #1508). For what is not known it is accepted:
-// its Run waits.
+// A comment is rejected as long as a requirement is missing (atlantis #6535, #1508). For what is not known it is
+// accepted: its Run waits.
 func TestRequirementsKeepAnApplyBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*judged, *Snapshot)
@@ -107,8 +107,8 @@ func TestRequirementsKeepAnApplyBack(t *testing.T) {
 	}
 }
 
-// What is missing is published without a command, for open pull requests that a comment can apply, and without a request
-// for each reconcile.
+// What is missing is published without a command, for open pull requests that a comment can apply, and without a
+// request for each reconcile.
 func TestRequirementsArePublished(t *testing.T) {
 	w, provider, r := requiring(), accepted(), &Reconciler{}
 	provider.found, provider.own = nil, map[string]bool{"cairn": false, "cairn/apply": false, "cairns": true}

@@ -30,8 +30,9 @@ type Snapshot struct {
 	Readers map[Key][]Reader
 	// After is what the Stacks did with the merge, if the pull request is merged and not all of that is final.
 	After *After
-	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those of a
-	// merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a Stack.
+	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those of
+	// a merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a
+	// Stack.
 	Held        map[Key]AfterStack
 	MergeInBase bool
 	// Required are the Runs of these Stacks that wait for what the pull request lacks, with what is to be written to them.
@@ -99,8 +100,8 @@ type Affected struct {
 	DestroyInputsDigest string
 	// Empty: the directory of the Stack is deleted, and it was never applied. Problem has that there is no plan.
 	Empty bool
-	// Diverged: the base has a commit that the head lacks and that changes the code of the Stack. Gathered only if that is a
-	// requirement of an apply before the merge.
+	// Diverged: the base has a commit that the head lacks and that changes the code of the Stack. Gathered only if that is
+	// a requirement of an apply before the merge.
 	Diverged bool
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool

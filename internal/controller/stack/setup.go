@@ -182,8 +182,8 @@ func (l lookups) drifted(ctx context.Context, o client.Object) (requests []recon
 	return requests
 }
 
-// inStages finds the Stacks that the stages of a Pipeline select: all of the namespace if a selector is invalid, which stops
-// them. Of a changed one, it is called for both versions.
+// inStages finds the Stacks that the stages of a Pipeline select: all of the namespace if a selector is invalid, which
+// stops them. Of a changed one, it is called for both versions.
 func (l lookups) inStages(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	same := client.InNamespace(o.GetNamespace())
 	for _, stage := range o.(*v1alpha1.Pipeline).Spec.Stages {

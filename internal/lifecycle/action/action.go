@@ -86,8 +86,8 @@ func CancelRun(by string) client.Patch {
 	return merge(map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": by}})
 }
 
-// RequestRun requests a Run of a Stack, with options of its plan; nil for none. The time distinguishes this request from
-// others.
+// RequestRun requests a Run of a Stack, with options of its plan; nil for none. The time distinguishes this request
+// from others.
 func RequestRun(operation v1alpha1.Operation, options *v1alpha1.PlanOptions, at, by string) client.Patch {
 	all := map[string]any{
 		v1alpha1.RequestedAtAnnotation:          at,
@@ -129,8 +129,8 @@ func ConfirmDeletions(digest string) client.Patch {
 	return merge(annotations(map[string]string{v1alpha1.ConfirmDeletionsAnnotation: digest}))
 }
 
-// RequestAt requests what the annotation cairn.dev/requested-at does of an object that has nothing else to request, such as a
-// test of a Notification.
+// RequestAt requests what the annotation cairn.dev/requested-at does of an object that has nothing else to request,
+// such as a test of a Notification.
 func RequestAt(value string) client.Patch {
 	return merge(annotations(map[string]string{v1alpha1.RequestedAtAnnotation: value}))
 }
@@ -153,8 +153,8 @@ func merge(fields map[string]any) client.Patch {
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// RejectionMessage is the message with which an admission policy or a rule of a CRD rejected a write; empty when neither
-// did.
+// RejectionMessage is the message with which an admission policy or a rule of a CRD rejected a write; empty when
+// neither did.
 func RejectionMessage(status metav1.Status) string {
 	if _, said, found := strings.Cut(status.Message, " denied request: "); found {
 		return said

@@ -132,7 +132,8 @@ func TestRequestedPromotion(t *testing.T) {
 	}
 }
 
-// TestPromotionCheck checks which promotions are possible: a release that the stage before has completed, or that the stage had.
+// TestPromotionCheck checks which promotions are possible: a release that the stage before has completed, or that the
+// stage had.
 func TestPromotionCheck(t *testing.T) {
 	p := aPipeline("shop")
 	done := &metav1.Time{Time: noon}

@@ -29,7 +29,8 @@ func DriftSummary(d *v1alpha1.DriftStatus) string {
 	return Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
 }
 
-// IgnoredDrift is how many differences spec.drift.ignore ignores, at the end of a sentence about a Stack; empty for none.
+// IgnoredDrift is how many differences spec.drift.ignore ignores, at the end of a sentence about a Stack; empty for
+// none.
 func IgnoredDrift(d *v1alpha1.DriftStatus) string {
 	switch {
 	case d == nil || d.Ignored == 0:

@@ -794,8 +794,8 @@ export interface components {
                              */
                             change: number;
                             /**
-                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-                             *     sources has no changes.
+                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+                             *     data sources has no changes.
                              */
                             changes: boolean;
                             /**
@@ -804,9 +804,9 @@ export interface components {
                              */
                             destroy: number;
                             /**
-                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-                             *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-                             *     them.
+                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+                             *     KiB of them.
                              */
                             differences?: {
                                 /**
@@ -830,10 +830,11 @@ export interface components {
                              */
                             engineVersion?: string;
                             /**
-                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-                             *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-                             *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-                             *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+                             *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+                             *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+                             *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                             *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                              */
                             fingerprint?: string;
                             /**
@@ -855,8 +856,8 @@ export interface components {
                             import: number;
                             /**
                              * Format: int32
-                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-                             *     action is no resource: no other number includes it.
+                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+                             *     function. An action is no resource: no other number includes it.
                              */
                             invoke?: number;
                             /**
@@ -865,8 +866,8 @@ export interface components {
                              */
                             moreOutputs?: number;
                             /**
-                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-                             *     100. Empty if Cairn cannot read the plan file.
+                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+                             *     most 100. Empty if Cairn cannot read the plan file.
                              */
                             outputs?: {
                                 /** @description Action is the planned action: create, update or delete. */
@@ -927,8 +928,8 @@ export interface components {
                             };
                             /**
                              * Format: int32
-                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-                             *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+                             *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
                              *     forget.
                              */
                             refresh?: number;
@@ -938,8 +939,8 @@ export interface components {
                              */
                             replace: number;
                             /**
-                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-                             *     At most 100; the counts include all.
+                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+                             *     replace. At most 100; the counts include all.
                              */
                             resources?: {
                                 /**
@@ -1147,7 +1148,8 @@ export interface components {
                 head?: string;
                 /**
                  * Format: date-time
-                 * @description HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not read.
+                 * @description HeadSince is spec.updatedAt when that commit was first seen. Comments that are older than the first one are not
+                 *     read.
                  */
                 headSince?: string;
                 /**
@@ -1211,8 +1213,8 @@ export interface components {
                          */
                         change: number;
                         /**
-                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-                         *     sources has no changes.
+                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+                         *     data sources has no changes.
                          */
                         changes: boolean;
                         /**
@@ -1221,9 +1223,9 @@ export interface components {
                          */
                         destroy: number;
                         /**
-                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-                         *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-                         *     them.
+                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+                         *     KiB of them.
                          */
                         differences?: {
                             /**
@@ -1247,10 +1249,11 @@ export interface components {
                          */
                         engineVersion?: string;
                         /**
-                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-                         *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-                         *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-                         *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+                         *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+                         *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+                         *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                         *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                          */
                         fingerprint?: string;
                         /**
@@ -1272,8 +1275,8 @@ export interface components {
                         import: number;
                         /**
                          * Format: int32
-                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-                         *     action is no resource: no other number includes it.
+                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+                         *     function. An action is no resource: no other number includes it.
                          */
                         invoke?: number;
                         /**
@@ -1282,8 +1285,8 @@ export interface components {
                          */
                         moreOutputs?: number;
                         /**
-                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-                         *     100. Empty if Cairn cannot read the plan file.
+                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+                         *     most 100. Empty if Cairn cannot read the plan file.
                          */
                         outputs?: {
                             /** @description Action is the planned action: create, update or delete. */
@@ -1344,8 +1347,8 @@ export interface components {
                         };
                         /**
                          * Format: int32
-                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-                         *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+                         *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
                          *     forget.
                          */
                         refresh?: number;
@@ -1355,8 +1358,8 @@ export interface components {
                          */
                         replace: number;
                         /**
-                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-                         *     At most 100; the counts include all.
+                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+                         *     replace. At most 100; the counts include all.
                          */
                         resources?: {
                             /**
@@ -1441,8 +1444,8 @@ export interface components {
                 };
                 /**
                  * Format: int32
-                 * @description MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the Repository,
-                 *     which are not named.
+                 * @description MoreDependents is the number of Stacks beyond these. It includes those in namespaces that may not use the
+                 *     Repository, which are not named.
                  */
                 moreDependents?: number;
                 /**
@@ -1463,13 +1466,13 @@ export interface components {
                 phase?: "Merging" | "Conflict" | "Failed" | "Draft" | "AwaitingCommand" | "Planned" | "Closed" | "Applying" | "Applied" | "ApplyFailed";
                 /**
                  * Format: int64
-                 * @description Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was canceled
-                 *     is never used again.
+                 * @description Plans is the number of plans that were started. The names of their Runs depend on it, so that a Run that was
+                 *     canceled is never used again.
                  */
                 plans?: number;
                 /**
-                 * @description Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the pull
-                 *     request has no plan that a comment can apply.
+                 * @description Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the
+                 *     pull request has no plan that a comment can apply.
                  */
                 requirements?: {
                     /** @description Message is what is missing, and who can act, at most 500 bytes. Unset if it is met. */
@@ -1650,8 +1653,8 @@ export interface components {
                          */
                         change: number;
                         /**
-                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-                         *     sources has no changes.
+                         * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+                         *     data sources has no changes.
                          */
                         changes: boolean;
                         /**
@@ -1660,9 +1663,9 @@ export interface components {
                          */
                         destroy: number;
                         /**
-                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-                         *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-                         *     them.
+                         * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+                         *     KiB of them.
                          */
                         differences?: {
                             /**
@@ -1686,10 +1689,11 @@ export interface components {
                          */
                         engineVersion?: string;
                         /**
-                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-                         *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-                         *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-                         *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+                         *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+                         *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+                         *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                         *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                          */
                         fingerprint?: string;
                         /**
@@ -1711,8 +1715,8 @@ export interface components {
                         import: number;
                         /**
                          * Format: int32
-                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-                         *     action is no resource: no other number includes it.
+                         * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+                         *     function. An action is no resource: no other number includes it.
                          */
                         invoke?: number;
                         /**
@@ -1721,8 +1725,8 @@ export interface components {
                          */
                         moreOutputs?: number;
                         /**
-                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-                         *     100. Empty if Cairn cannot read the plan file.
+                         * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+                         *     most 100. Empty if Cairn cannot read the plan file.
                          */
                         outputs?: {
                             /** @description Action is the planned action: create, update or delete. */
@@ -1783,8 +1787,8 @@ export interface components {
                         };
                         /**
                          * Format: int32
-                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-                         *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+                         *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
                          *     forget.
                          */
                         refresh?: number;
@@ -1794,8 +1798,8 @@ export interface components {
                          */
                         replace: number;
                         /**
-                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-                         *     At most 100; the counts include all.
+                         * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+                         *     replace. At most 100; the counts include all.
                          */
                         resources?: {
                             /**
@@ -2531,9 +2535,9 @@ export interface components {
                      */
                     excludes?: string[];
                     /**
-                     * @description RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the values
-                     *     of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options. Default:
-                     *     false.
+                     * @description RefreshOnly accepts drift (-refresh-only): the apply writes to the state what changed outside of Cairn, and the
+                     *     values of outputs, and changes no resource. The plan lists all of that. It cannot be combined with other options.
+                     *     Default: false.
                      */
                     refreshOnly?: boolean;
                     /**
@@ -2690,10 +2694,10 @@ export interface components {
                      */
                     requestRequired?: boolean;
                     /**
-                     * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
-                     *     (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
-                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions
-                     *     or spec.afterPartial).
+                     * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover (the
+                     *     Stack never applied the state), Orphans (the plan may create resources twice), Changes (spec.requireApprovalFor),
+                     *     Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions or
+                     *     spec.afterPartial).
                      */
                     requiredBy?: string[];
                     /**
@@ -2900,8 +2904,8 @@ export interface components {
                      */
                     change: number;
                     /**
-                     * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-                     *     sources has no changes.
+                     * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+                     *     data sources has no changes.
                      */
                     changes: boolean;
                     /**
@@ -2910,9 +2914,9 @@ export interface components {
                      */
                     destroy: number;
                     /**
-                     * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-                     *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-                     *     them.
+                     * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+                     *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+                     *     KiB of them.
                      */
                     differences?: {
                         /**
@@ -2936,10 +2940,11 @@ export interface components {
                      */
                     engineVersion?: string;
                     /**
-                     * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-                     *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-                     *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-                     *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                     * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+                     *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+                     *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+                     *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                     *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                      */
                     fingerprint?: string;
                     /**
@@ -2961,8 +2966,8 @@ export interface components {
                     import: number;
                     /**
                      * Format: int32
-                     * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-                     *     action is no resource: no other number includes it.
+                     * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+                     *     function. An action is no resource: no other number includes it.
                      */
                     invoke?: number;
                     /**
@@ -2971,8 +2976,8 @@ export interface components {
                      */
                     moreOutputs?: number;
                     /**
-                     * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-                     *     100. Empty if Cairn cannot read the plan file.
+                     * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+                     *     most 100. Empty if Cairn cannot read the plan file.
                      */
                     outputs?: {
                         /** @description Action is the planned action: create, update or delete. */
@@ -3033,8 +3038,8 @@ export interface components {
                     };
                     /**
                      * Format: int32
-                     * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-                     *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                     * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+                     *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
                      *     forget.
                      */
                     refresh?: number;
@@ -3044,8 +3049,8 @@ export interface components {
                      */
                     replace: number;
                     /**
-                     * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-                     *     At most 100; the counts include all.
+                     * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+                     *     replace. At most 100; the counts include all.
                      */
                     resources?: {
                         /**
@@ -4543,8 +4548,8 @@ export interface components {
                              */
                             change: number;
                             /**
-                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads data
-                             *     sources has no changes.
+                             * @description Changes reports whether an apply of the plan would change resources, outputs or the state. A plan that only reads
+                             *     data sources has no changes.
                              */
                             changes: boolean;
                             /**
@@ -4553,9 +4558,9 @@ export interface components {
                              */
                             destroy: number;
                             /**
-                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for other
-                             *     Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8 KiB of
-                             *     them.
+                             * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
+                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
+                             *     KiB of them.
                              */
                             differences?: {
                                 /**
@@ -4579,10 +4584,11 @@ export interface components {
                              */
                             engineVersion?: string;
                             /**
-                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs with
-                             *     all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs, such as the
-                             *     environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read the plan file, the
-                             *     plan has members of a newer engine, or a script applies it. Example: 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
+                             *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
+                             *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
+                             *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                             *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                              */
                             fingerprint?: string;
                             /**
@@ -4604,8 +4610,8 @@ export interface components {
                             import: number;
                             /**
                              * Format: int32
-                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a function. An
-                             *     action is no resource: no other number includes it.
+                             * @description Invoke is the number of actions of providers that the apply invokes (Terraform 1.14), such as the call of a
+                             *     function. An action is no resource: no other number includes it.
                              */
                             invoke?: number;
                             /**
@@ -4614,8 +4620,8 @@ export interface components {
                              */
                             moreOutputs?: number;
                             /**
-                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values. At most
-                             *     100. Empty if Cairn cannot read the plan file.
+                             * @description Outputs are the outputs of the root module that the plan creates, updates or deletes, by name, without values, at
+                             *     most 100. Empty if Cairn cannot read the plan file.
                              */
                             outputs?: {
                                 /** @description Action is the planned action: create, update or delete. */
@@ -4676,8 +4682,8 @@ export interface components {
                             };
                             /**
                              * Format: int32
-                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values to
-                             *     the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
+                             *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
                              *     forget.
                              */
                             refresh?: number;
@@ -4687,8 +4693,8 @@ export interface components {
                              */
                             replace: number;
                             /**
-                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or replace.
-                             *     At most 100; the counts include all.
+                             * @description Resources are the resources that the plan changes, and the actions that it invokes: first those to destroy or
+                             *     replace. At most 100; the counts include all.
                              */
                             resources?: {
                                 /**
@@ -4987,7 +4993,10 @@ export interface components {
                     /** @description URL is spec.url of the Repository, as the code was fetched. Example: https://git.example.com/acme/infra.git. */
                     url: string;
                 };
-                /** @description StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is none. */
+                /**
+                 * @description StackPolicies are the StackPolicies that select the Stack, by name, with what comes from each. Unset if there is
+                 *     none.
+                 */
                 stackPolicies?: {
                     /**
                      * Format: int64

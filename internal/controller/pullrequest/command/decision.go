@@ -16,8 +16,8 @@ type Snapshot struct {
 	User string
 	// Head is the head commit now.
 	Head string
-	// Plans identifies the head commit and the plans now, for commands about plans that the user has read; empty to identify them by
-	// the head commit alone.
+	// Plans identifies the head commit and the plans now, for commands about plans that the user has read; empty to
+	// identify them by the head commit alone.
 	Plans string
 	// Restricted: a Stack is planned only if a command of a user who may plan it names the head.
 	Restricted bool

@@ -157,7 +157,8 @@ func TestCommandDecision(t *testing.T) {
 		"a plan that cannot be compared is applied":  {bobs("/cairn apply", planned(func(s *Stack) { s.Incomparable = true })), Allowed, Allowed},
 		"a plan that cannot be compared is approved": {bobs("/cairn approve", planned(func(s *Stack) { s.Incomparable = true })), Allowed, Incomparable},
 		"what is forbidden shows no other fact":      {bobs("/cairn apply", planned(may(), at("Failed"))), Allowed, Forbidden},
-		// ambient-code #763: a label that trusted a pull request survived a push. Azure/telescope #1266: a fork ran without any request.
+		// ambient-code #763: a label that trusted a pull request survived a push. Azure/telescope #1266: a fork ran without
+		// any request.
 		"a fork is planned on command": {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted = true }), Allowed, Allowed},
 		"a fork that swaps its head after the command": {
 			bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, older }), HeadChanged, "",

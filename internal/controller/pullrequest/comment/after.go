@@ -51,8 +51,8 @@ func ApplyStatus(pr PullRequest, context string) Status {
 }
 
 // ApplyBeforeStatus returns the status of the head about the apply before the merge, with the context of ApplyContext.
-// As a required status, it prevents the merge of what is not applied. If pull requests are applied after the merge only,
-// it is a success.
+// As a required status, it prevents the merge of what is not applied. If pull requests are applied after the merge
+// only, it is a success.
 func ApplyBeforeStatus(pr PullRequest, context string, enabled bool) Status {
 	state, text := pr.appliedBefore()
 	if !enabled {

@@ -50,8 +50,8 @@ func approvalRules(w Snapshot) []approvalRule {
 	return rules
 }
 
-// RequiredApprovals returns the rules that require an approval of a plan, if a Run that applies it belongs to the Stack,
-// and why, for users.
+// RequiredApprovals returns the rules that require an approval of a plan, if a Run that applies it belongs to the
+// Stack, and why, for users.
 func RequiredApprovals(stack *v1alpha1.Stack, plan *v1alpha1.Plan) (rules []v1alpha1.ApprovalRule, why []string) {
 	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{
 		Operation: v1alpha1.OperationApply, PreventSelfApproval: stack.Spec.PreventSelfApproval,
@@ -129,8 +129,8 @@ func listedChanges(w Snapshot) []v1alpha1.ChangeKind {
 	})
 }
 
-// uncorrectedChanges are the kinds of change that a Run which corrects drift must not apply without an approval. The check
-// that found the drift planned before, so this plan may have others.
+// uncorrectedChanges are the kinds of change that a Run which corrects drift must not apply without an approval. The
+// check that found the drift planned before, so this plan may have others.
 func uncorrectedChanges(w Snapshot) []v1alpha1.ChangeKind {
 	drift := w.Stack.Spec.Drift
 	if drift == nil || w.Run.Spec.Cause.Type != v1alpha1.CauseDrift {

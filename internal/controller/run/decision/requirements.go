@@ -30,7 +30,8 @@ func requirementsFirst(w Snapshot, d Decision) Decision {
 	}
 }
 
-// lackedRequirements returns what keeps the apply of a pull request back; empty for nothing. What is not known is lacked.
+// lackedRequirements returns what keeps the apply of a pull request back; empty for nothing. What is not known is
+// lacked.
 func lackedRequirements(w Snapshot) string {
 	required, found, plan := w.Run.Spec.Requirements, w.Run.Status.Requirements, w.Run.Status.Plan
 	if required == nil {

@@ -177,8 +177,8 @@ func UngrantedDependency(namespace string, on types.NamespacedName) string {
 // mostDependents is how many dependents a message names.
 const mostDependents = 5
 
-// dependentsGoFirst: what is built on this Stack is destroyed before it. Those that wait for a user are named first, all
-// at once.
+// dependentsGoFirst: what is built on this Stack is destroyed before it. Those that wait for a user are named first,
+// all at once.
 func dependentsGoFirst(w Snapshot) (Decision, bool) {
 	var exist []string
 	var left, deleting *Dependent

@@ -56,8 +56,8 @@ func TestACorrectionNeedsTheNamespace(t *testing.T) {
 	}
 }
 
-// TestPausedDriftStaysDriftedDuringACheck checks that a check of a Stack whose drift is not corrected changes no condition
-// and so sends no event.
+// TestPausedDriftStaysDriftedDuringACheck checks that a check of a Stack whose drift is not corrected changes no
+// condition and so sends no event.
 func TestPausedDriftStaysDriftedDuringACheck(t *testing.T) {
 	w := newSnapshot(checks("Apply"), isApplied, knownDrift("net-1"), withRun("net-2", "Planning", "sha256:now", driftCheck))
 	if d := Decide(w); d.Needs != NeedsDriftPause {

@@ -53,9 +53,9 @@ func (g *Gatherer) gatherEffective(ctx context.Context, w *decision.Snapshot) er
 	return err
 }
 
-// CheckEffective returns a conflict if the API server has other VariableSets, StackPolicies or releases for a Stack than
-// the cache had, which may be older than that of Stacks: a Stack is never planned without those that were there before it,
-// nor with a release that its stage does not have.
+// CheckEffective returns a conflict if the API server has other VariableSets, StackPolicies or releases for a Stack
+// than the cache had, which may be older than that of Stacks: a Stack is never planned without those that were there
+// before it, nor with a release that its stage does not have.
 func (g *Gatherer) CheckEffective(ctx context.Context, w decision.Snapshot) error {
 	with, problem, err := Effective(ctx, g.Live, w.Stack)
 	if err != nil {

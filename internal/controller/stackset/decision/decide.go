@@ -237,8 +237,8 @@ func describe(directory string) string {
 	return cmp.Or(directory, "an item without a directory")
 }
 
-// isNotOwned: a Stack that a user created is not adopted without its label, and a name that it has prevents no other one
-// from being written, but the set says so first.
+// isNotOwned: a Stack that a user created is not adopted without its label, and a name that it has prevents no other
+// one from being written, but the set says so first.
 func isNotOwned(p *plan) bool {
 	var foreign []string
 	labels := v1alpha1.StackSetLabel + "=" + p.Set.Name

@@ -132,8 +132,8 @@ func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 	return g, nil
 }
 
-// Stacks returns what the StackSet generates for the paths of all files of a commit, of which it reads the settings files
-// that it has not read yet. An error is that of ctx, or of reading a file.
+// Stacks returns what the StackSet generates for the paths of all files of a commit, of which it reads the settings
+// files that it has not read yet. An error is that of ctx, or of reading a file.
 func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents) ([]decision.Rendered, *decision.Problem, error) {
 	items, err := generate.Items(ctx, r.generators, files, contents, r.most)
 	if unread, ok := errors.AsType[*generate.ReadError](err); ok {
@@ -191,8 +191,8 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 	return all, nil, nil
 }
 
-// depend adds the Stacks of the units that each Terragrunt unit depends on to spec.dependsOn. all are the Stacks of items.
-// One in another namespace needs a StackGrant there, as each dependency across namespaces does.
+// depend adds the Stacks of the units that each Terragrunt unit depends on to spec.dependsOn. all are the Stacks of
+// items. One in another namespace needs a StackGrant there, as each dependency across namespaces does.
 func (r *Renderer) depend(all []decision.Rendered, items []generate.Item) error {
 	of := map[string][]*decision.Rendered{}
 	for i, item := range items {

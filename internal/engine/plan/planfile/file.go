@@ -54,7 +54,8 @@ type File struct {
 	applyable, complete bool
 	// refreshOnly: the apply writes the drift to the state, and changes no resource.
 	refreshOnly bool
-	// goneLeftovers are the objects of replacements that the apply of such a plan removes from the state, and that no drift lists.
+	// goneLeftovers are the objects of replacements that the apply of such a plan removes from the state, and that no
+	// drift lists.
 	goneLeftovers []leftover
 	// errored: the engine ended before the plan was complete.
 	errored bool

@@ -13,8 +13,8 @@ import (
 // leftover is an object that a replacement left, which no drift of an engine lists.
 type leftover struct{ address, key string }
 
-// goneLeftovers returns the leftovers in the state before the plan that the state after it does not have any longer: the
-// apply of a plan with -refresh-only removes them, and engines do not show it.
+// goneLeftovers returns the leftovers in the state before the plan that the state after it does not have any longer:
+// the apply of a plan with -refresh-only removes them, and engines do not show it.
 func goneLeftovers(archive *zip.Reader) ([]leftover, error) {
 	before, err := leftovers(archive, "tfstate-prev")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Readiness implements Client. Bitbucket Cloud reports neither whether it would merge nor what it requires: all builds of
-// the head count.
+// Readiness implements Client. Bitbucket Cloud reports neither whether it would merge nor what it requires: all builds
+// of the head count.
 func (b *bitbucketCloud) Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error) {
 	type build struct{ Key, Name, State string }
 	path := b.repository + "/commit/" + url.PathEscape(of.Head) + "/statuses"

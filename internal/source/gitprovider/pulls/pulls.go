@@ -1,7 +1,7 @@
 // Package pulls reads pull requests from the APIs of Git providers, and writes comments and statuses to them.
 //
-// The client of Gitea (and Forgejo) is tested against a real server: `make test-gitea`. All others are tested against small fakes of
-// their APIs, which are what we read in the documentation of these.
+// The client of Gitea (and Forgejo) is tested against a real server: `make test-gitea`. All others are tested against
+// small fakes of their APIs, which are what we read in the documentation of these.
 package pulls
 
 import (
@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// Client is the access to the pull requests of one repository. All methods return an *Error for a response of the Git provider that
-// is no success.
+// Client is the access to the pull requests of one repository. All methods return an *Error for a response of the Git
+// provider that is no success.
 type Client interface {
-	// Open returns the open pull requests, the newest update first. last is the result of the call before; if nothing changed since,
-	// Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen, so that none is overlooked.
+	// Open returns the open pull requests, the newest update first. last is the result of the call before; if nothing
+	// changed since, Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen, so that none
+	// is overlooked.
 	Open(ctx context.Context, last Version) ([]PullRequest, Version, error)
 	// Get returns a pull request, open or not.
 	Get(ctx context.Context, number int) (PullRequest, error)
 	// Comments returns the comments that were created at or after a time, the oldest first and at most MaxComments.
 	Comments(ctx context.Context, number int, since time.Time) ([]Comment, error)
-	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is gone, it searches for
-	// the comment of which isOurs reports true for the body and whose author is this client, and creates it if there is none. If there
-	// are several, it keeps the oldest and deletes the others.
+	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is gone,
+	// it searches for the comment of which isOurs reports true for the body and whose author is this client, and creates
+	// it if there is none. If there are several, it keeps the oldest and deletes the others.
 	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error)
-	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that is an
-	// approval which was neither dismissed nor revoked.
+	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that is
+	// an approval which was neither dismissed nor revoked.
 	Reviews(ctx context.Context, number int) ([]Review, error)
 	// Readiness returns what the rules of the Git provider lead to for an open pull request, without the statuses of which
 	// isOwn reports true as far as it reports the others. It is of the head that it names, which may be a newer one.
@@ -35,8 +36,8 @@ type Client interface {
 	SetStatus(ctx context.Context, commit string, status Status) error
 	// React adds a reaction to a comment of a pull request. It has no effect if it is there.
 	React(ctx context.Context, number int, comment int64, reaction Reaction) error
-	// Teams returns the teams of the owner of the repository that a user is a member of, as far as the client may see them; none if the
-	// owner is a user.
+	// Teams returns the teams of the owner of the repository that a user is a member of, as far as the client may see
+	// them; none if the owner is a user.
 	Teams(ctx context.Context, login string) ([]string, error)
 	// Limits of the Git provider.
 	Limits() Limits
@@ -72,8 +73,8 @@ type PullRequest struct {
 	// URL of its page.
 	URL   string
 	State State
-	// MergeCommit is the commit of the base that has the pull request: that of the merge, of the squash, or the last one of
-	// a rebase. Empty if it is not merged, or in a list.
+	// MergeCommit is the commit of the base that has the pull request: that of the merge, of the squash, or the last one
+	// of a rebase. Empty if it is not merged, or in a list.
 	MergeCommit string
 	Draft       bool
 	// Head is what is to be merged, and Base what it is to be merged into.

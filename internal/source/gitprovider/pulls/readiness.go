@@ -76,8 +76,8 @@ func (v *Readiness) block(format string, args ...any) {
 	}
 }
 
-// gitHubReadiness is one query, so that all of the response is of one head. gitHubChecks lists the statuses of the head,
-// which a token may not be allowed to read.
+// gitHubReadiness is one query, so that all of the response is of one head. gitHubChecks lists the statuses of the
+// head, which a token may not be allowed to read.
 const (
 	gitHubReadiness = `query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name){pullRequest(number:$number){` +
 		`state isDraft headRefOid baseRef{target{oid}} mergeable mergeStateStatus reviewDecision}}}`
@@ -185,8 +185,8 @@ func (g *gitHub) blockers(ctx context.Context, number int, v *Readiness, isOwn f
 	}
 }
 
-// Readiness implements Client. GitLab has its decision in one word, of which the client only knows the good one and those
-// of a decision in progress.
+// Readiness implements Client. GitLab has its decision in one word, of which the client only knows the good one and
+// those of a decision in progress.
 func (g *gitLab) Readiness(ctx context.Context, of Merge, _ func(context string) bool) (Readiness, error) {
 	approvals, _, err := g.api.MergeRequestApprovals.GetConfiguration(g.project, int64(of.Number), gitlab.WithContext(ctx))
 	if err != nil {

@@ -103,8 +103,9 @@ func (g *gitHub) Reviews(ctx context.Context, number int) ([]Review, error) {
 	}
 }
 
-// Reviews implements Client. GitLab has approvals without a commit, and versions, one of which each push adds: one that is
-// newer than an approval is another commit than the approved one. The versions are read last, so that they include each push before that.
+// Reviews implements Client. GitLab has approvals without a commit, and versions, one of which each push adds: one that
+// is newer than an approval is another commit than the approved one. The versions are read last, so that they include
+// each push before that.
 func (g *gitLab) Reviews(ctx context.Context, number int) ([]Review, error) {
 	found, _, err := g.api.MergeRequestApprovals.GetConfiguration(g.project, int64(number), gitlab.WithContext(ctx))
 	if err != nil {
