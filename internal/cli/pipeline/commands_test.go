@@ -19,7 +19,7 @@ func TestReleaseOfAStage(t *testing.T) {
 		{"qa", "", "", "can get no release"},
 		{"staging", "abd", "abd2", ""},
 		{"staging", "ab", "", "2 releases of Pipeline"},
-		{"staging", "x", "", "no release that begins with"},
+		{"staging", "x", "", "begins with \"x\""},
 	} {
 		got, err := commitOf(p, c.stage, c.prefix)
 		if got != c.want || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) {
