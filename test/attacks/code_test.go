@@ -145,10 +145,10 @@ func TestMemoryOfConcurrentParsesIsLimited(t *testing.T) {
 }
 
 func TestMemoryOfCodeCachesIsLimited(t *testing.T) {
-	c := closure.New(closure.Options{CacheBytes: 16 << 20})
-	retainsAtMost(t, mib(24), func() any {
+	c := closure.New(closure.Options{CacheBytes: 4 << 20})
+	retainsAtMost(t, mib(6), func() any {
 		long := strings.Repeat("a", 400<<10)
-		for i := range 100 {
+		for i := range 25 {
 			r := repository{
 				"app/main.tf": fmt.Sprintf("# %d\nmodule %q {\n  source = \"../a\"\n}\n", i, fmt.Sprint(i)+long),
 				"app/x.tf":    localExec("../a/run.sh"), "a/run.sh": fmt.Sprintf("%d ../%s", i, long[:200<<10]),
@@ -158,7 +158,7 @@ func TestMemoryOfCodeCachesIsLimited(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for i := range 12 {
+		for i := range 4 {
 			unit := repository{"app/terragrunt.hcl": fmt.Sprintf("locals {\n a = %d\n%s}\n", i, lines(20_000, " b%d = [1]\n"))}
 			if _, err := read(t, c, unit, closure.Wanted{Terragrunt: true}); err != nil {
 				t.Error(err)

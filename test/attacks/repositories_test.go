@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/internal/source/closure"
 )
 
-var hostile = flag.Int("repositories", 50, "how many hostile repositories are generated")
+var hostile = flag.Int("repositories", 20, "how many hostile repositories are generated")
 
 const (
 	// mostData is how much memory the process that reads the repositories has: as RSS, and half as much again as

@@ -41,6 +41,9 @@ func TestMemoryOfAWebhookWithAMillionCommitsIsLimited(t *testing.T) {
 	})
 }
 
+// A quarter of the largest plan is tested: the memory grows with the text.
+const planSize = runnerapi.LargestPlanJSON / 4
+
 func TestMemoryOfAPlanWithMillionsOfValuesIsLimited(t *testing.T) {
 	for name, text := range map[string]string{
 		"resources":         `{"format_version":"1.2","resource_changes":[` + repeat("{},") + `{}]}`,
@@ -50,16 +53,16 @@ func TestMemoryOfAPlanWithMillionsOfValuesIsLimited(t *testing.T) {
 		"actions":           `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":[` + repeat(`"",`) + `"create"]}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			takesAtMost(t, 8*runnerapi.LargestPlanJSON, func() {
-				_, _ = plan.ParseWithin([]byte(text), runnerapi.LargestPlanJSON) // some are too large, and some are no plan
+			takesAtMost(t, 8*planSize, func() {
+				_, _ = plan.ParseWithin([]byte(text), planSize) // some are too large, and some are no plan
 			})
 		})
 	}
 }
 
-// repeat is a text nearly as long as a plan may be.
+// repeat is a text nearly as long as planSize.
 func repeat(part string) string {
-	return strings.Repeat(part, (runnerapi.LargestPlanJSON-200)/len(part))
+	return strings.Repeat(part, (planSize-200)/len(part))
 }
 
 // Each change is a few bytes in the file.
@@ -142,9 +145,9 @@ func TestMemoryOfComparedPlanJSONIsLimited(t *testing.T) {
 	}
 }
 
-// A state may have 256 MiB, a quarter is tested: the memory grows with the text.
+// A state may have 256 MiB, a sixteenth is tested: the memory grows with the text.
 func TestMemoryOfAStateWithMillionsOfValuesIsLimited(t *testing.T) {
-	const size = document.MaxSize / 4
+	const size = document.MaxSize / 16
 	head := `{"version":4,"serial":1,"lineage":"a","terraform_version":"1.9.0",`
 	for name, text := range map[string]string{
 		"resources": head + `"resources":[` + strings.Repeat("{},", size/3) + `{}]}`,
@@ -157,7 +160,7 @@ func TestMemoryOfAStateWithMillionsOfValuesIsLimited(t *testing.T) {
 		})
 		t.Run("read for its resources: "+name, func(t *testing.T) {
 			data := []byte(text)
-			takesAtMost(t, mib(64), func() {
+			takesAtMost(t, mib(16), func() {
 				var rejected *engine.Rejection
 				if _, err := engine.ReadInstances(data); !errors.As(err, &rejected) && name != "outputs" {
 					t.Errorf("got %v", err)
