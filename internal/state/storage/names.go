@@ -46,10 +46,13 @@ func secretName(state string, v v1alpha1.StateVersion, chunk int) string {
 	return fmt.Sprintf("%s%d-%s-%d", secretPrefix(state), v.Version, shortDigest(v.SHA256), chunk)
 }
 
-func secretPrefix(state string) string { return state + "-state-v" }
+func secretPrefix(state string) string { return state + SecretNamePart }
+
+// SecretNamePart is in the name of each Secret that holds a part of a state.
+const SecretNamePart = "-state-v"
 
 // stateSecret matches the names of all Secrets that hold states.
-var stateSecret = regexp.MustCompile(`-state-v[0-9]+-[0-9a-f]{12}-[0-9]+$`)
+var stateSecret = regexp.MustCompile(SecretNamePart + `[0-9]+-[0-9a-f]{12}-[0-9]+$`)
 
 // IsSecretName reports whether a Secret of this name holds a part of a state. Nothing else has such a name.
 func IsSecretName(name string) bool { return stateSecret.MatchString(name) }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,6 +19,11 @@ func namesState(spec *v1alpha1.StackSpec) (*decision.Problem, error) {
 	data, err := json.Marshal(spec) // with the template of the pod, which is JSON
 	if err != nil {
 		return nil, err
+	}
+	// Each reconciliation gets here: what cannot have such a name, since it has the text neither as it is nor escaped, is
+	// not parsed.
+	if !bytes.Contains(data, []byte(storage.SecretNamePart)) && !bytes.ContainsRune(data, '\\') {
+		return nil, nil
 	}
 	var fields any
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -96,6 +96,10 @@ func TestEachReferenceToAStateIsRejected(t *testing.T) {
 		rejected(&spec, path)
 		found++
 	})
+	spec.Runner.Template = &apiextensionsv1.JSON{
+		Raw: []byte(`{"secretName":"` + strings.Replace(stateName, "-state-v", `-\u0073tate-v`, 1) + `"}`),
+	}
+	rejected(&spec, []string{"secretName"})
 	if found < 500 {
 		t.Errorf("only %d fields were found", found)
 	}
