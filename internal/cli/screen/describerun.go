@@ -127,17 +127,21 @@ func (d Description) run(p *page) {
 	}
 }
 
-// runWait returns how long a Run waited for an approval; empty if it did not wait.
+// runWait returns how long a Run waited, and whether for an approval; empty if it did not wait.
 func runWait(r *v1alpha1.Run, s Style) string {
 	_, waited := runinfo.Duration(r, s.Now)
 	if waited < time.Second {
 		return ""
 	}
-	text := ", waited " + Duration(waited)
-	if !runinfo.WaitOf(r).Since.IsZero() {
-		text = ", waiting " + Duration(waited)
+	if runinfo.WaitOf(r).Since.IsZero() {
+		text := ", waited " + Duration(waited)
+		if runinfo.WaitsForUser(r) {
+			text += " for an approval"
+		}
+		return text
 	}
-	if runinfo.WaitsForUser(r) {
+	text := ", waiting " + Duration(waited)
+	if AwaitsApproval(r) { // a plan that is approved can wait for a window
 		text += " for an approval"
 	}
 	return text

@@ -239,3 +239,28 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+// TestApprovedRunDoesNotWaitForAnApproval checks what a Run waits for: an approved one can wait for a window.
+func TestApprovedRunDoesNotWaitForAnApproval(t *testing.T) {
+	planned := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	style := Style{Now: planned.Add(time.Minute)}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: planned}}
+	run.Status = v1alpha1.RunStatus{
+		Phase: v1alpha1.PhaseAwaitingApproval, Plan: &v1alpha1.Plan{Changes: true, Digest: "sha256:a"},
+		Attempts: []v1alpha1.Attempt{{Phase: v1alpha1.AttemptPlan, FinishedAt: &metav1.MicroTime{Time: planned.Time}}},
+	}
+	for reason, want := range map[string]string{
+		v1alpha1.ReasonWindowClosed: ", waiting 60s", v1alpha1.ReasonAwaitingApproval: ", waiting 60s for an approval",
+	} {
+		run.Spec.Approval = nil
+		if reason == v1alpha1.ReasonWindowClosed {
+			run.Spec.Approval = &v1alpha1.Approval{By: "alice", PlanDigest: "sha256:a"}
+		}
+		run.Status.Conditions = []metav1.Condition{
+			{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason},
+		}
+		if got := runWait(run, style); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
