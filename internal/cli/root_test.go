@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"cairn.dev/cairn/internal/base/version"
@@ -41,6 +42,33 @@ func TestUnknownCommandIsRejected(t *testing.T) {
 		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || out.Len() > 0):
 			t.Errorf("%s: %v, and the output is %s", line, err, out)
 		}
+	}
+}
+
+// TestWrongNumberOfArgumentsShowsTheUsage checks each command with no and with many arguments.
+func TestWrongNumberOfArgumentsShowsTheUsage(t *testing.T) {
+	s, _, _ := quiet()
+	checked := 0
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			check(c)
+		}
+		if cmd.Args == nil || cmd.Name() == "help" {
+			return
+		}
+		for _, args := range [][]string{nil, strings.Fields(strings.Repeat("net ", 9))} {
+			if err := cmd.Args(cmd, args); err != nil {
+				checked++
+				if want := "usage: " + cmd.CommandPath(); !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%s with %d arguments: %v, want %q", cmd.CommandPath(), len(args), err, want)
+				}
+			}
+		}
+	}
+	check(root(s))
+	if checked < 20 {
+		t.Errorf("only %d errors were checked", checked)
 	}
 }
 

@@ -36,7 +36,7 @@ Requires the verb promote on the Pipeline.`,
 		Example: s.Examples(`
 			cairn promote shop production
 			cairn promote shop production --release 1f3c9a2`),
-		Args: cobra.ExactArgs(2),
+		Args: session.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: s.Complete(func(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 			return s.CompleteNames(ctx, args, &v1alpha1.PipelineList{})
 		}),

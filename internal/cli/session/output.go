@@ -146,6 +146,16 @@ func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
 	}
 }
 
+// Args accepts the arguments that accepts does. Its error shows the usage: that of the library has only numbers.
+func Args(accepts cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if accepts(cmd, args) != nil {
+			return Usage(cmd)
+		}
+		return nil
+	}
+}
+
 // NoArgs accepts no arguments. Its error shows the usage: that of the library calls an argument an unknown command.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

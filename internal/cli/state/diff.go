@@ -26,7 +26,7 @@ is 0 also if the versions differ.`,
 			cairn state diff net
 			cairn state diff net 3
 			cairn state diff net 3 5 -o json`),
-		Args:              cobra.RangeArgs(1, 3),
+		Args:              session.Args(cobra.RangeArgs(1, 3)),
 		ValidArgsFunction: s.Complete(completeVersions(2)),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return showDiff(ctx, s, key, args, format)

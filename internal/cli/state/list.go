@@ -28,7 +28,7 @@ or of a module or a resource with several instances, which selects all of them.`
 			cairn state list net
 			cairn state list net module.subnets
 			cairn state list net --version 3 -o json`),
-		Args:              cobra.MinimumNArgs(1),
+		Args:              session.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: s.Complete(completeAddresses),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return listResources(ctx, s, key, args, version, format)

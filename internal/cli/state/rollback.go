@@ -27,7 +27,7 @@ backup in the bucket, "cairn state restore".`,
 		Example: s.Examples(`
 			cairn state diff net 5 3
 			cairn state rollback net 3`),
-		Args:              cobra.ExactArgs(2),
+		Args:              session.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: s.Complete(completeVersions(1)),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return c.rollBack(ctx, key, args[0])

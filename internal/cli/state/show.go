@@ -28,7 +28,7 @@ attributes a provider declares as sensitive.`,
 			cairn state show net aws_vpc.this
 			cairn state show net 'module.subnets.aws_subnet.this["a"]' -o json
 			cairn state show net random_password.db --show-sensitive`),
-		Args:              cobra.ExactArgs(2),
+		Args:              session.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: s.Complete(completeAddress),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return showResources(ctx, s, key, args[0], version, format, reveal)

@@ -70,7 +70,7 @@ func onState(
 	s *session.Session, cmd *cobra.Command, do func(ctx context.Context, key client.ObjectKey, args []string) error,
 ) *cobra.Command {
 	if cmd.Args == nil {
-		cmd.Args = cobra.ExactArgs(1)
+		cmd.Args = session.Args(cobra.ExactArgs(1))
 	}
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = s.Complete(completeStates)

@@ -25,7 +25,7 @@ ask that user before you remove its lock. Later changes of that engine cannot be
 		Example: s.Examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
-		Args:              cobra.ExactArgs(2),
+		Args:              session.Args(cobra.ExactArgs(2)),
 		ValidArgsFunction: s.Complete(completeLocks),
 	}, func(ctx context.Context, key client.ObjectKey, args []string) error {
 		return unlockState(ctx, s, key, args[0], yes)

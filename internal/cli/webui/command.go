@@ -45,7 +45,7 @@ Standard output has the link that signs a browser in. Without a terminal, or wit
 			cairn ui
 			cairn ui net
 			cairn ui net-7 --no-open --port 8080`),
-		Args:              cobra.MaximumNArgs(1),
+		Args:              session.Args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: s.Complete(session.CompleteDescribed),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			page := "/"
