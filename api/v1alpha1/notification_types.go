@@ -178,7 +178,7 @@ type NotificationStatus struct {
 	Deliveries []Delivery `json:"deliveries,omitempty"`
 
 	// LastHandledRequest is the last request for a test (annotation cairn.dev/requested-at) whose message is sent, or
-	// is in pending.
+	// is in pending. A message that was in pending already is sent again at once, in place of a test.
 	// +optional
 	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 }

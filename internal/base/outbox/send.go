@@ -106,6 +106,15 @@ func (r *Receivers) Succeeded(receiver string) {
 	delete(r.failed, receiver)
 }
 
+// Retry lets a receiver that failed get messages at once.
+func (r *Receivers) Retry(now time.Time, receiver string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f, ok := r.failed[receiver]; ok {
+		r.failed[receiver] = failure{f.times, now}
+	}
+}
+
 // wait returns the time until a receiver gets messages; 0 if it does now.
 func (r *Receivers) wait(now time.Time, receiver string) time.Duration {
 	r.mu.Lock()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -24,11 +23,8 @@ func Command(s *session.Session) *cobra.Command {
 	return cmd
 }
 
-const (
-	// poll is how often the command reads whether the corrections continue, and patience for how long.
-	poll     = 300 * time.Millisecond
-	patience = time.Minute
-)
+// patience is how long the command waits until the corrections continue.
+const patience = time.Minute
 
 // ResumeCommand returns the command that resumes the corrections of drift in a namespace.
 func ResumeCommand(s *session.Session) *cobra.Command {
@@ -70,11 +66,11 @@ func resume(ctx context.Context, s *session.Session) error {
 	if err := s.Patch(ctx, pause, action.ResumeDrift(since, user)); err != nil {
 		return s.Denied(err, "driftpauses", action.Resume)
 	}
-	err = wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
+	inTime, err := session.Poll(ctx, patience, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(pause), pause)
 		return err == nil && (pause.Status.Since == nil || !pause.Status.Since.Equal(&since)), err
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
+	if !inTime {
 		return fmt.Errorf("the operator did not resume the corrections within %s: `%s get driftpauses -n %s` shows whether it does",
 			patience, s.Command(), namespace)
 	}

@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/lifecycle/action"
 )
@@ -25,16 +25,14 @@ func Command(s *session.Session) *cobra.Command {
 	return cmd
 }
 
-// poll is how often a command reads whether a message was sent.
-const poll = 300 * time.Millisecond
-
 func testCommand(s *session.Session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "test NOTIFICATION",
 		Short: "Send a test message of a Notification",
 		Long: `Requests a test message and waits until the destination accepts it. If it does not, the command prints why; Cairn
-continues to send the message for 24 hours.`,
+continues to send the message for 24 hours. While another message waits for the destination, that one is sent again at
+once, in place of a test message.`,
 		Example: s.Examples(`
 			cairn notify test chat`),
 		Args: s.MaxArgs(1),
@@ -60,8 +58,8 @@ func test(ctx context.Context, s *session.Session, arg string, timeout time.Dura
 		return fmt.Errorf("the test is not requested: %w", err)
 	}
 	var failure error
-	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(ctx context.Context) (bool, error) {
-		now := &v1alpha1.Notification{}
+	now := &v1alpha1.Notification{}
+	inTime, err := session.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		if err := s.Get(ctx, client.ObjectKeyFromObject(n), now); err != nil {
 			return false, err
 		}
@@ -72,8 +70,8 @@ func test(ctx context.Context, s *session.Session, arg string, timeout time.Dura
 	switch {
 	case failure != nil:
 		return failure
-	case wait.Interrupted(err) && ctx.Err() == nil:
-		return fmt.Errorf("the message was not accepted within %s: `%s get notifications %s` shows why", timeout, s.Command(), n.Name)
+	case !inTime:
+		return fmt.Errorf("the message was not accepted within %s: %s", timeout, state(now))
 	case err != nil:
 		return err
 	}
@@ -90,10 +88,19 @@ func outcome(n *v1alpha1.Notification, request string) (accepted bool, failed er
 		return true, nil
 	case ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != n.Generation:
 		return false, nil
-	case handled, ready.Reason == v1alpha1.ReasonNamespacesNotAllowed:
-		return false, fmt.Errorf("the message was not accepted: %s: %s", ready.Reason, ready.Message)
+	case handled, ready.Reason == v1alpha1.ReasonNamespacesNotAllowed, ready.Reason == v1alpha1.ReasonConfigurationInvalid:
+		return false, fmt.Errorf("the message was not accepted: %s", state(n))
 	}
 	return false, nil
+}
+
+// state returns the reason and the message of the Ready condition.
+func state(n *v1alpha1.Notification) string {
+	ready := apimeta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil {
+		return "the operator has not reconciled the Notification"
+	}
+	return ready.Reason + ": " + screen.Clean(ready.Message)
 }
 
 // get returns a Notification of the namespace.

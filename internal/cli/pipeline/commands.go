@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -20,9 +19,6 @@ import (
 
 // Commands returns the commands for Pipelines.
 func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{promoteCommand(s)} }
-
-// poll is how often a command reads whether a request is handled.
-const poll = 300 * time.Millisecond
 
 func promoteCommand(s *session.Session) *cobra.Command {
 	var release string
@@ -71,13 +67,13 @@ func promote(ctx context.Context, s *session.Session, name, stage, prefix string
 		return fmt.Errorf("nothing is promoted: %w", s.Denied(err, "pipelines", "promote"))
 	}
 	now := &v1alpha1.Pipeline{}
-	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(ctx context.Context) (bool, error) {
+	inTime, err := session.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(p), now)
 		last := now.Status.LastHandledRequest
 		return err == nil && last != nil && last.Value == q.At, err
 	})
 	switch {
-	case wait.Interrupted(err) && ctx.Err() == nil:
+	case !inTime:
 		return fmt.Errorf("the promotion is requested, and was not handled within %s: `kubectl describe pipeline %s` "+
 			"shows why", timeout, name)
 	case err != nil:

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -22,9 +21,6 @@ import (
 
 // Commands returns the commands for Repositories.
 func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{fetchCommand(s)} }
-
-// poll is how often a command reads whether a fetch ended.
-const poll = 300 * time.Millisecond
 
 func fetchCommand(s *session.Session) *cobra.Command {
 	var timeout time.Duration
@@ -66,12 +62,12 @@ func fetch(ctx context.Context, s *session.Session, arg string, timeout time.Dur
 		return fmt.Errorf("the fetch of Repository %s is not requested: %w", r.Name, s.Denied(err, "repositories", "patch"))
 	}
 	now := &v1alpha1.Repository{}
-	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(ctx context.Context) (bool, error) {
+	inTime, err := session.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(r), now)
 		return err == nil && runinfo.Settled(now.Status.LastHandledRequest, request), err
 	})
 	switch {
-	case wait.Interrupted(err) && ctx.Err() == nil:
+	case !inTime:
 		return fmt.Errorf("the fetch of Repository %s did not end within %s: `%s describe repo/%s` shows why",
 			r.Name, timeout, s.Command(), r.Name)
 	case err != nil:

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // defaultTimeout is the time until Kubernetes starts to answer a request. An overloaded API server queues requests for
@@ -19,6 +21,19 @@ func (s *Session) BindRequests(ctx context.Context) {
 	s.bound = func(to http.RoundTripper) http.RoundTripper {
 		return boundTransport{to, ctx, cmp.Or(s.Timeout, defaultTimeout)}
 	}
+}
+
+// poll is how often a command reads whether what it requested is done.
+const poll = 300 * time.Millisecond
+
+// Poll calls done until it returns true or an error, and reports whether it did within the timeout. Requests of done
+// have no deadline: the client returns an error about its rate limiter for one that would start after it.
+func Poll(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) (inTime bool, err error) {
+	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(context.Context) (bool, error) { return done(ctx) })
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return false, nil
+	}
+	return true, err
 }
 
 // boundTransport cancels requests that are not answered in time, and all of them when ctx is done.

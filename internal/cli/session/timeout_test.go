@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"testing"
@@ -40,6 +41,32 @@ func TestTimeoutEndsWithTheFirstAnswer(t *testing.T) {
 		defer answer.Body.Close()
 		if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "watched" {
 			t.Errorf("got %q, %v", text, err)
+		}
+	})
+}
+
+// TestPollSetsNoDeadlineOfRequests checks that what a command waits for ends with its timeout, and not with an error of
+// the client's rate limiter, which rejects requests with a deadline before they could start.
+func TestPollSetsNoDeadlineOfRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := func(ctx context.Context) (bool, error) {
+			if _, ok := ctx.Deadline(); ok {
+				return false, errors.New("client rate limiter Wait returned an error")
+			}
+			return false, nil
+		}
+		start := time.Now()
+		if inTime, err := Poll(t.Context(), time.Minute, never); inTime || err != nil || time.Since(start) < time.Minute {
+			t.Errorf("in time %t, error %v, after %s", inTime, err, time.Since(start))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := Poll(ctx, time.Minute, never); !errors.Is(err, context.Canceled) {
+			t.Errorf("after Ctrl-C: %v", err)
+		}
+		done := func(context.Context) (bool, error) { return true, nil }
+		if inTime, err := Poll(t.Context(), time.Minute, done); !inTime || err != nil {
+			t.Errorf("in time %t, error %v", inTime, err)
 		}
 	})
 }

@@ -243,6 +243,36 @@ func TestARequestedTestIsDelivered(t *testing.T) {
 	}
 }
 
+// TestARequestedTestRetriesAtOnce checks that a user who corrected a destination does not wait for the next retry, and
+// sees the result of this attempt.
+func TestARequestedTestRetriesAtOnce(t *testing.T) {
+	e := newEnv(t)
+	request := func(at string) int {
+		e.current(t).Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: at}
+		apiserver.Must(t, e.Env.Client.Update(t.Context(), e.n))
+		before := e.requests
+		e.reconcile(t)
+		e.reconcile(t) // an event of a Stack
+		if handled := e.n.Status.LastHandledRequest; handled == nil || handled.Value != at {
+			t.Errorf("handled %+v, want %s", handled, at)
+		}
+		return e.requests - before
+	}
+	e.answer = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusNotFound) }
+	e.stack(t, "net", v1alpha1.ReasonRunFailed, nil)
+	e.reconcile(t)
+	if n := request("2026-11-30T12:00:00Z"); n != 1 || e.ready(t).Reason != v1alpha1.ReasonDeliveryFailed {
+		t.Errorf("%d requests, %+v", n, e.ready(t))
+	}
+	e.answer = nil
+	if n := request("2026-11-30T12:00:01Z"); n != 1 || e.ready(t).Reason != v1alpha1.ReasonDelivered {
+		t.Errorf("%d requests, %+v", n, e.ready(t))
+	}
+	if got := e.titles(); !slices.Equal(got, []string{"Stack " + e.n.Namespace + "/net failed"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
 // TestEachAnswerOfADestination checks what is shown of a failure, that nothing is lost, and that nothing of the URL or of the
 // response is shown.
 func TestEachAnswerOfADestination(t *testing.T) {

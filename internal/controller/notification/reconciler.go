@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.memory.set(req.NamespacedName, k)
 	persisted := n.DeepCopy()
 	persisted.Status = d.Status
-	r.describe(persisted)
+	r.describe(persisted, d.Retry)
 	if err := statuswrite.Patch(ctx, r.Client, n, persisted); err != nil {
 		return statuswrite.Failed(err, next)
 	}
@@ -131,11 +131,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !d.Send {
 		return ctrl.Result{RequeueAfter: d.Again}, nil
 	}
-	return r.send(ctx, persisted)
+	return r.send(ctx, persisted, d.Retry)
 }
 
-// send sends the pending message, and writes that it was accepted.
-func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.Result, error) {
+// send sends the pending message, with retry also to a destination that failed just now, and writes that it was
+// accepted.
+func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification, retry bool) (ctrl.Result, error) {
 	id := n.Status.Pending.ID
 	k := r.memory.get(n)
 	if k.accepted != id {
@@ -145,6 +146,9 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification) (ctrl.R
 		}
 		if err != nil {
 			return ctrl.Result{}, err
+		}
+		if retry {
+			r.receivers.Retry(r.now(), to.receiver)
 		}
 		content := outbox.Message[message.Message]{
 			Key: id, Digest: id, Receiver: to.receiver, Content: message.Of(n, r.WebURL, decision.MostDescribed),
@@ -250,12 +254,16 @@ func inNamespaces(n *v1alpha1.Notification, namespace string) bool {
 	})
 }
 
-// describe sets the Ready condition of a Notification whose configuration is not known to be wrong.
-func (r *Reconciler) describe(n *v1alpha1.Notification) {
+// describe sets the Ready condition of a Notification whose configuration is not known to be wrong. With retry, what is
+// known of its destination does not count: the user who requested it waits for the result.
+func (r *Reconciler) describe(n *v1alpha1.Notification, retry bool) {
 	ready := apimeta.FindStatusCondition(n.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case n.Spec.Suspend:
 		r.condition(n, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: nothing is sent")
+	case retry:
+		r.condition(n, metav1.ConditionUnknown, v1alpha1.ReasonNotDelivered, fmt.Sprintf("message %s about %s is sent again, "+
+			"as a user requests", n.Status.Pending.ID, n.Status.Pending.Event))
 	case ready != nil && ready.Reason == v1alpha1.ReasonDelivered && ready.ObservedGeneration == n.Generation:
 	case ready != nil && n.Status.Pending != nil && ready.ObservedGeneration == n.Generation: // it is sent again
 	default:

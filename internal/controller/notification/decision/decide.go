@@ -45,6 +45,8 @@ type Decision struct {
 	Status v1alpha1.NotificationStatus
 	// Send reports whether the pending message of the status is to be sent.
 	Send bool
+	// Retry reports that a user requests to send the pending message at once, also if the destination failed just now.
+	Retry bool
 	// GaveUp is the message that is not sent any longer; nil for none.
 	GaveUp   *v1alpha1.Delivery
 	Observed Observed
@@ -102,6 +104,9 @@ func Decide(w Snapshot) Decision {
 	if s.Pending != nil {
 		if left := s.Pending.Since.Add(givesUp).Sub(w.Now); left > 0 {
 			d.Send, d.Again, d.Observed = true, left, w.Observed
+			if d.Retry = w.testRequested(); d.Retry { // it tests the destination as well as a message of its own
+				s.LastHandledRequest = w.handled()
+			}
 			return d
 		}
 		*s = end(*s, w.Now, "the destination did not accept it for 24 hours")
@@ -109,9 +114,7 @@ func Decide(w Snapshot) Decision {
 	}
 	if w.testRequested() {
 		s.Pending = &v1alpha1.PendingMessage{Event: v1alpha1.NotifyTest, Since: metav1.Time{Time: w.Now}}
-		s.LastHandledRequest = &v1alpha1.HandledRequest{
-			Value: w.Notification.Annotations[v1alpha1.RequestedAtAnnotation], Time: s.Pending.Since,
-		}
+		s.LastHandledRequest = w.handled()
 		s.Pending.ID, d.Send, d.Observed = w.id(*s), true, w.Observed
 		return d
 	}
@@ -161,6 +164,13 @@ func within(events, reported []v1alpha1.ReportedEvent) (fit []v1alpha1.ReportedE
 func (w Snapshot) testRequested() bool {
 	at, last := w.Notification.Annotations[v1alpha1.RequestedAtAnnotation], w.Notification.Status.LastHandledRequest
 	return at != "" && (last == nil || last.Value != at)
+}
+
+// handled is the request of a user that is handled now.
+func (w Snapshot) handled() *v1alpha1.HandledRequest {
+	return &v1alpha1.HandledRequest{
+		Value: w.Notification.Annotations[v1alpha1.RequestedAtAnnotation], Time: metav1.Time{Time: w.Now},
+	}
 }
 
 // due is when a message about a group is sent whose first event was observed at a time.

@@ -317,6 +317,24 @@ func TestATestIsSentOncePerRequest(t *testing.T) {
 	w.expect(t, minute, "Test:", "Failed: net")
 }
 
+// TestATestRetriesTheMessageThatWaits checks that a requested test sends the pending message once more, and no other.
+func TestATestRetriesTheMessageThatWaits(t *testing.T) {
+	w := newWorld(nil)
+	w.down = true
+	w.fails("net", "1")
+	w.expect(t, minute)
+	w.n.Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: "2026-11-30T12:00:00Z"}
+	for i, want := range []bool{true, false} {
+		d := Decide(Snapshot{Now: w.now, Notification: w.n})
+		if d.Retry != want || !d.Send || d.Status.Pending.Event != v1alpha1.NotifyFailed {
+			t.Errorf("decision %d: retry %t, send %t, pending %+v", i, d.Retry, d.Send, d.Status.Pending)
+		}
+		w.n.Status = d.Status
+	}
+	w.down = false
+	w.expect(t, minute, "Failed: net")
+}
+
 func TestAStatusHasABoundedNumberOfEvents(t *testing.T) {
 	w := newWorld(func(s *v1alpha1.NotificationSpec) { s.GroupWait.Duration = 0 })
 	for i := range mostReported + 10 {
