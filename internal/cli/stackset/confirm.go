@@ -1,6 +1,7 @@
 package stackset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,8 +76,24 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 		return fmt.Errorf("the deletions are not confirmed: %w", err)
 	}
 	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; each plan that destroys resources waits for an "+
-		"approval. `%s -w` follows them.\n", set.Name, s.Style().StacksOf(set))
+		"approval. `%s -w` follows them.\n%s", set.Name, s.Style().StacksOf(set), protected(listed))
 	return err
+}
+
+// protected describes how to delete the Stacks whose deletionPolicy prevents it; empty if there are none.
+func protected(listed []*v1alpha1.Stack) string {
+	var first *v1alpha1.Stack
+	n := 0
+	for _, st := range listed {
+		if st.Spec.DeletionPolicy == v1alpha1.DeletionProtect {
+			first, n = cmp.Or(first, st), n+1
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of them are protected, and stay until you set another deletionPolicy, Destroy or Orphan, in each:\n"+
+		"  kubectl -n %s patch stack %s --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Destroy\"}}'\n", n, first.Namespace, first.Name)
 }
 
 // awaiting returns the Stacks that a confirmation deletes: those that the operator listed. It computes their digest

@@ -107,3 +107,18 @@ func TestListIsConfirmedByItsDigestOrName(t *testing.T) {
 		}
 	}
 }
+
+// TestProtectedStacksAreNamed checks that the user learns what the API server is going to deny.
+func TestProtectedStacksAreNamed(t *testing.T) {
+	a, b := goneStack("a", "1"), goneStack("b", "2")
+	a.Spec.DeletionPolicy, b.Spec.DeletionPolicy = v1alpha1.DeletionOrphan, v1alpha1.DeletionProtect
+	a.Namespace, b.Namespace = "infra", "infra"
+	if got := protected([]*v1alpha1.Stack{&a}); got != "" {
+		t.Errorf("without a protected Stack: %q", got)
+	}
+	want := "1 of them are protected, and stay until you set another deletionPolicy, Destroy or Orphan, in each:\n" +
+		"  kubectl -n infra patch stack b --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Destroy\"}}'\n"
+	if got := protected([]*v1alpha1.Stack{&a, &b}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -56,15 +56,17 @@ func (k *known) fail(one decision.Write, err error, now time.Time) bool {
 	}
 	next.Failure = decision.Failure{
 		Name: one.Name, Action: one.Action, Rejected: class != apierror.Failed,
-		Message: err.Error(), Advice: advice(err, class),
+		Message: err.Error(), Advice: advice(one.Action, err, class),
 	}
 	k.failed[one.Name] = next
 	return true
 }
 
-// advice is what a user can do about an error.
-func advice(err error, class apierror.Class) string {
+// advice is what a user can do about an error. A Stack that is gone does not get the template any more.
+func advice(action decision.Action, err error, class apierror.Class) string {
 	switch {
+	case class == apierror.Rejected && action != decision.Create && action != decision.Change:
+		return "correct the Stack itself: it does not get changes of spec.template any more"
 	case apierrors.IsForbidden(err):
 		return "change what forbids it: a ResourceQuota, an admission policy or webhook, or the permissions of Cairn"
 	case apierrors.IsNotFound(err):
