@@ -171,7 +171,7 @@ func TestPreviewFails(t *testing.T) {
 		"another version":   {"cairn.dev/v1alpha1", "cairn.dev/v2", "the apiVersion of StackSet platform is not cairn.dev/v1alpha1"},
 		"no StackSet":       {"kind: StackSet", "kind: Stack", "has no StackSet"},
 		"no checkout":       {"", "", "is in no working tree of git"},
-		"not a name":        {"${params.env}-${params.name}", "${params.env}_${params.name}", "a lowercase RFC 1123 subdomain"},
+		"not a name":        {"${params.env}-${params.name}", "${params.env}_${params.name}", "a name has lowercase letters"},
 		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}", "a StackSet cannot set labels of cairn.dev"},
 	} {
 		t.Run(name, func(t *testing.T) {

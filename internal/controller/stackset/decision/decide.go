@@ -240,11 +240,14 @@ func describe(directory string) string {
 // isNotOwned: a Stack that a user created is not adopted without its label, and a name that it has prevents no other
 // one from being written, but the set says so first.
 func isNotOwned(p *plan) bool {
-	var foreign []string
+	var foreign, sets []string
 	labels := v1alpha1.StackSetLabel + "=" + p.Set.Name
 	for i := range p.Stacks {
 		if s := &p.Stacks[i]; !p.Set.Owns(s) && p.want[p.key(s)] != nil {
 			foreign = append(foreign, p.key(s))
+			if set, ok := s.StackSetKey(); ok {
+				sets = append(sets, Key(p.Set, set.Namespace, set.Name))
+			}
 			if s.Labels[v1alpha1.StackSetNamespaceLabel] != "" { // of a StackSet in another namespace
 				labels = v1alpha1.StackSetLabel + "=" + p.Set.Name + " " + v1alpha1.StackSetNamespaceLabel + "-"
 			}
@@ -254,8 +257,13 @@ func isNotOwned(p *plan) bool {
 		return false
 	}
 	slices.Sort(foreign)
+	slices.Sort(sets)
+	owners := ""
+	if sets = slices.Compact(sets); len(sets) > 0 {
+		owners = "; some are of StackSet " + list(sets) + ", which then writes nothing until its generators exclude them"
+	}
 	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label --overwrite stack NAME %s has it take a Stack "+
-		"over; nothing is written", names(foreign), labels)
+		"over; nothing is written%s", names(foreign), labels, owners)
 }
 
 // names begins a sentence about Stacks.

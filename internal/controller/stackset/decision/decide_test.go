@@ -207,7 +207,7 @@ func TestDecide(t *testing.T) {
 		"a Stack of a user is not adopted, and nothing is written": {newSnapshot(three, renders("d"), exists("d", isApplied, foreign), renders("e")), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform has it"},
 		"nor is one of another set": {newSnapshot(three, renders("d"), exists("d", isApplied, func(s *v1alpha1.Stack) {
 			s.Labels = map[string]string{v1alpha1.StackSetLabel: "other", v1alpha1.StackSetNamespaceLabel: "shop"}
-		})), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform cairn.dev/stackset-namespace- has it"},
+		})), "", "False StackNotOwned", "kubectl label --overwrite stack NAME cairn.dev/stackset=platform cairn.dev/stackset-namespace- has it take a Stack over; nothing is written; some are of StackSet shop/other, which then"},
 		"a Stack of another set is not changed": {newSnapshot(three, exists("d", isApplied, func(s *v1alpha1.Stack) { s.Labels[v1alpha1.StackSetLabel] = "other" })), "", "True Complete", ""},
 		"a moved directory continues its Stack": {newSnapshot(nil, exists("old", isApplied, isOutdated), renders("new"), spec(func(s *v1alpha1.StackSetSpec) {
 			s.Moved = []v1alpha1.StackSetMove{{From: "old", To: "new"}}

@@ -53,7 +53,7 @@ func TestStacks(t *testing.T) {
 			`unknown field "spec.note", with the value "` + strings.Repeat("x", 98) + "… (directory services/api)"},
 		"a directory in an unknown field": {[]string{"source:", "sorce:"}, "", "RenderingFailed", "directory is not permitted in this field"},
 		"a value of another type":         {[]string{"variables: [{name: replicas, value: \"${params.replicas}\"}]", "suspend: \"${params.env}\""}, "", "RenderingFailed", `of type bool, with the value "dev" (directory services/api)`},
-		"a name that is none":             {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed", `template.metadata.name: "api_dev": a lowercase RFC 1123 subdomain`},
+		"a name that is none":             {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed", `template.metadata.name: "api_dev": a name has lowercase letters`},
 		"all that have an error": {[]string{"${params.name}-${params.env}", "${params.name}_${params.env}"}, "", "RenderingFailed",
 			`with params env=dev, name=api, replicas=1; 3 more of its Stacks have an error: services/api, services/web`},
 		"a value that is none": {[]string{"variables:", "apply: \"${params.env == 'prod' ? 'Perhaps' : 'Manual'}\"\n      variables:"}, "", "RenderingFailed",

@@ -119,7 +119,7 @@ func check(
 	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(created.Object, r.fields)
 	defaulting.Default(created.Object, r.fields)
-	errs := metadata.ValidateObjectMetaAccessor(created, true, metadata.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := metadata.ValidateObjectMetaAccessor(created, true, nameFaults, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateCustomResource(nil, created.Object, r.values)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.fields, created.Object)...)
 	if len(errs) == 0 { // rules expect what the schema requires
@@ -129,6 +129,18 @@ func check(
 		faults = append(faults, faultOf(e, created.Object))
 	}
 	return faults, nil
+}
+
+// nameFaults returns what is wrong with a name. The text of Kubernetes has a regular expression.
+func nameFaults(name string, prefix bool) []string {
+	faults := metadata.NameIsDNSSubdomain(name, prefix)
+	for i, text := range faults {
+		if strings.Contains(text, "RFC 1123") {
+			faults[i] = "a name has lowercase letters, digits, - and ., and begins and ends with a letter or a digit; for example, " +
+				"${params.name.lowerAscii().replace('_', '-')} changes a param"
+		}
+	}
+	return faults
 }
 
 // faultOf returns the fault of an error. Its value is that of the object: a rule reports the type of an object only.

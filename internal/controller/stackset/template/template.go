@@ -236,7 +236,7 @@ func (c *compiler) compile(field, expression string, alone bool) (cel.Program, e
 	}
 	checked, issues := c.env.Compile(expression)
 	if issues.Err() != nil {
-		return nil, issues.Err()
+		return nil, errorsOf(issues)
 	}
 	chooses, err := c.guard.check(field, checked.NativeRep(), alone)
 	if err != nil {
@@ -244,6 +244,20 @@ func (c *compiler) compile(field, expression string, alone bool) (cel.Program, e
 	}
 	c.choosesBy = append(c.choosesBy, chooses...)
 	return c.env.Program(checked, cel.CostLimit(costLimit), cel.InterruptCheckFrequency(100))
+}
+
+// errorsOf returns the errors of an expression in one line, since tables show them. The library draws the expression
+// below each.
+func errorsOf(issues *cel.Issues) error {
+	var all []string
+	for _, e := range issues.Errors() {
+		at := fmt.Sprintf("column %d: ", e.Location.Column()+1)
+		if e.Location.Line() > 1 {
+			at = fmt.Sprintf("line %d, ", e.Location.Line()) + at
+		}
+		all = append(all, at+strings.TrimSuffix(e.Message, " (in container '')"))
+	}
+	return errors.New(strings.Join(all, "; "))
 }
 
 type (
