@@ -134,7 +134,7 @@ func TestFetch(t *testing.T) {
 		d.want(test.code, test.want, "", "fetch", "infra")
 		<-done
 	}
-	d.want(1, "there is no Repository infr in namespace "+d.Namespace, "", "fetch", "infr")
+	d.want(1, "there is no Repository infr in namespace "+d.Namespace+": did you mean infra?", "", "fetch", "infr")
 	d.want(1, "Repository infra in "+d.Namespace+"  not Ready: AuthenticationFailed", "", "describe", "repo/infra", "repo/infr")
 	d.want(0, "infra\n", "", "__complete", "fetch", "")
 	d.want(0, "repo/infra\n", "", "__complete", "describe", "repo")

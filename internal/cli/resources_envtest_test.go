@@ -55,6 +55,7 @@ func TestGetResources(t *testing.T) {
 	answers = []userapi.Resources{page("", userapi.MissingResources{}), page("", userapi.MissingResources{}), page("", userapi.MissingResources{}, a)}
 	d.stack("empty")
 	d.want(1, "there is no Stack emty in namespace "+d.Namespace+": did you mean empty?", "", "get", "resources", "emty")
+	d.want(1, "; for another kind, use `cairn get stacks`", "", "get", "stakcs")
 	d.want(0, "There are no resources in these states.", "", "get", "resources", "empty")
 	d.want(0, "t.a[2]", "", "get", "resources", "net") // its Stack was deleted
 	for _, args := range [][]string{

@@ -65,7 +65,7 @@ func (d *cliEnv) confirmed(set *v1alpha1.StackSet) string {
 
 func TestConfirmDeletions(t *testing.T) {
 	d := newCLIEnv(t)
-	d.want(1, "there is no StackSet platform in namespace "+d.Namespace, "", "confirm-deletions", "platform")
+	d.want(1, "there is no StackSet platform in namespace "+d.Namespace+": it has no StackSets", "", "confirm-deletions", "platform")
 	set := d.stackSet()
 	d.want(1, "no Stack of StackSet platform waits for a confirmation", "", "confirm-deletions", "platform")
 	for i := range 25 {

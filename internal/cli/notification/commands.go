@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,8 +111,8 @@ func get(ctx context.Context, s *session.Session, arg string) (*v1alpha1.Notific
 	_, name := session.SplitKind(arg)
 	n := &v1alpha1.Notification{}
 	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, n)
-	if apierrors.IsNotFound(err) {
-		return nil, session.Explained(err, "there is no Notification %s in namespace %s: `%s get notifications` lists them", name, ns, s.Command())
+	if err != nil {
+		return nil, s.NotFound(ctx, err, ns, name, "notification")
 	}
-	return n, err
+	return n, nil
 }

@@ -4,11 +4,11 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -91,7 +91,7 @@ func commitOf(p *v1alpha1.Pipeline, stage, prefix string) (string, error) {
 		if s := p.Stage(stage); s != nil && s.Next != "" {
 			return s.Next, nil
 		}
-		return "", fmt.Errorf("stage %q of Pipeline %s can get no release: select one with --release", stage, p.Name)
+		return "", noNext(p, stage)
 	}
 	var found []string
 	for _, r := range p.Status.Releases {
@@ -108,6 +108,26 @@ func commitOf(p *v1alpha1.Pipeline, stage, prefix string) (string, error) {
 	return "", fmt.Errorf("%d releases of Pipeline %s begin with %q: write more of the commit", len(found), p.Name, prefix)
 }
 
+// noNext returns why a stage can get no release without --release.
+func noNext(p *v1alpha1.Pipeline, stage string) error {
+	var names []string
+	for _, s := range p.Spec.Stages {
+		names = append(names, s.Name)
+	}
+	position := slices.Index(names, stage)
+	status := p.Stage(stage)
+	switch {
+	case position < 0:
+		return fmt.Errorf("Pipeline %s has no stage %q, but %s", p.Name, stage, strings.Join(names, ", "))
+	case status != nil && status.Release != "":
+		return fmt.Errorf("stage %s of Pipeline %s has release %.12s, and can get no newer one; --release promotes an earlier one",
+			stage, p.Name, status.Release)
+	case position == 0:
+		return fmt.Errorf("Pipeline %s has no release yet: `kubectl describe pipeline %s` shows why", p.Name, p.Name)
+	}
+	return fmt.Errorf("stage %s of Pipeline %s can get no release: stage %s has completed none", stage, p.Name, names[position-1])
+}
+
 // get returns a Pipeline of the namespace.
 func get(ctx context.Context, s *session.Session, name string) (*v1alpha1.Pipeline, error) {
 	ns, err := s.Namespace()
@@ -116,9 +136,8 @@ func get(ctx context.Context, s *session.Session, name string) (*v1alpha1.Pipeli
 	}
 	p := &v1alpha1.Pipeline{}
 	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, p)
-	if apierrors.IsNotFound(err) {
-		return nil, session.Explained(err, "there is no Pipeline %s in namespace %s: `%s get pipelines` lists them",
-			name, ns, s.Command())
+	if err != nil {
+		return nil, s.NotFound(ctx, err, ns, name, "pipeline")
 	}
-	return p, err
+	return p, nil
 }

@@ -11,12 +11,20 @@ import (
 func TestReleaseOfAStage(t *testing.T) {
 	p := &v1alpha1.Pipeline{Status: v1alpha1.PipelineStatus{
 		Releases: []v1alpha1.Release{{Commit: "abc1"}, {Commit: "abd2"}},
-		Stages:   []v1alpha1.StageStatus{{Name: "staging"}, {Name: "production", Next: "abc1"}},
+		Stages: []v1alpha1.StageStatus{
+			{Name: "dev", Release: "abc1"}, {Name: "staging"}, {Name: "canary"}, {Name: "production", Next: "abc1"},
+		},
 	}}
+	p.Name = "shop"
+	for _, name := range []string{"new", "dev", "staging", "canary", "production"} {
+		p.Spec.Stages = append(p.Spec.Stages, v1alpha1.PipelineStage{Name: name})
+	}
 	for _, c := range []struct{ stage, prefix, want, problem string }{
 		{"production", "", "abc1", ""},
-		{"staging", "", "", "can get no release"},
-		{"qa", "", "", "can get no release"},
+		{"new", "", "", "Pipeline shop has no release yet"},
+		{"dev", "", "", "stage dev of Pipeline shop has release abc1, and can get no newer one"},
+		{"canary", "", "", "stage canary of Pipeline shop can get no release: stage staging has completed none"},
+		{"qa", "", "", `Pipeline shop has no stage "qa", but new, dev, staging, canary, production`},
 		{"staging", "abd", "abd2", ""},
 		{"staging", "ab", "", "2 releases of Pipeline"},
 		{"staging", "x", "", "begins with \"x\""},

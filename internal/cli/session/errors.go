@@ -23,6 +23,7 @@ import (
 
 	"cairn.dev/cairn/internal/base/version"
 	"cairn.dev/cairn/internal/lifecycle/action"
+	"cairn.dev/cairn/internal/lifecycle/kinds"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -229,12 +230,19 @@ func IsTransient(err error) bool {
 	return errors.As(err, &lost) || errors.As(err, &net)
 }
 
-// NotFound returns the error of a name that does not exist, with similar names. kind is stack, run, or empty for both.
+// NotFound returns the error of a name that does not exist, with similar names. kind is one of the names of a kind, or
+// empty for Stacks and Runs.
 func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string) error {
 	if !apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
 		return s.Explain(err)
 	}
-	what := map[string]string{"stack": "Stack", "run": "Run", "": "Stack and no Run"}[kind]
+	what, several, list := "Stack and no Run", kinds.Stacks.Plural, "get"
+	if k, ok := kinds.Named(kind); ok {
+		what, several = k.Named().Kind, k.Named().Plural
+		if k != kinds.Kind(kinds.Stacks) {
+			list = "get " + k.Named().Resource()
+		}
+	}
 	text := fmt.Sprintf("there is no %s %s in namespace %s", what, name, ns)
 	names, listed := s.Names(ctx, ns, lists(kind)...)
 	elsewhere := s.namespacesOf(ctx, name, lists(kind)...)
@@ -244,10 +252,10 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 	case listed != nil:
 	case len(near) > 0:
 		text += ": did you mean " + strings.Join(near, ", ") + "?"
-	case len(names) == 0 && kind != "run":
-		text += ": it has no Stacks; select another namespace with -n NAMESPACE"
+	case len(names) == 0:
+		text += ": it has no " + several + "; select another namespace with -n NAMESPACE"
 	default:
-		text += fmt.Sprintf(": `%s get` lists them; select another namespace with -n NAMESPACE", s.Command())
+		text += fmt.Sprintf(": `%s %s` lists them; select another namespace with -n NAMESPACE", s.Command(), list)
 	}
 	return Explanation{text, err}
 }

@@ -106,10 +106,10 @@ func (s *Session) StackSet(ctx context.Context, arg string) (*v1alpha1.StackSet,
 	_, name := SplitKind(arg)
 	set := &v1alpha1.StackSet{}
 	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, set)
-	if apierrors.IsNotFound(err) {
-		return nil, Explained(err, "there is no StackSet %s in namespace %s: `%s get stacksets` lists them", name, ns, s.Command())
+	if err != nil {
+		return nil, s.NotFound(ctx, err, ns, name, "stackset")
 	}
-	return set, err
+	return set, nil
 }
 
 // Repository returns the Repository with a name.
@@ -124,11 +124,10 @@ func (s *Session) Repository(ctx context.Context, arg string) (*v1alpha1.Reposit
 	}
 	r := &v1alpha1.Repository{}
 	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, r)
-	if apierrors.IsNotFound(err) {
-		return nil, Explained(err, "there is no Repository %s in namespace %s: `%s get repositories -A` lists those of all "+
-			"namespaces", name, ns, s.Program)
+	if err != nil {
+		return nil, s.NotFound(ctx, err, ns, name, "repository")
 	}
-	return r, err
+	return r, nil
 }
 
 // PullRequest returns the PullRequest with a name, or with a number that only one Repository of the namespace has:

@@ -75,7 +75,11 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 			if g.stackSet != "" && kind != kinds.Kind(kinds.Stacks) {
 				return errors.New("--stackset is of Stacks: use it with get stacks")
 			}
-			return get(cmd.Context(), s, kind, names, g)
+			err := get(cmd.Context(), s, kind, names, g)
+			if len(names) == len(args) { // without a kind
+				err = withKinds(s, err, names)
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -87,6 +91,26 @@ or of all, which needs the verb pull on states. They are from an index, so that 
 	f.StringSliceVar(&g.types, "type", nil, "only resources of this type; repeat it for several types")
 	session.AddFormatFlag(cmd, &g.format, session.FormatWide, session.FormatName)
 	return cmd
+}
+
+// withKinds adds kinds that the user may mean to the error of a name that is not found.
+func withKinds(s *session.Session, err error, names []string) error {
+	if len(names) == 0 || !apierrors.IsNotFound(err) {
+		return err
+	}
+	near := session.Similar(strings.ToLower(names[0]), kindWords())
+	if len(near) == 0 {
+		return err
+	}
+	return session.Explained(err, "%v; for another kind, use `%s get %s`", err, s.Command(), near[0])
+}
+
+// kindWords are the words for kinds that completion offers.
+func kindWords() (words []string) {
+	for _, k := range kinds.All {
+		words = append(words, k.Named().Resource())
+	}
+	return append(words, inventoryNames[0])
 }
 
 // parseGet splits the arguments of get into a kind, by default Stacks, and names.
@@ -306,11 +330,7 @@ func keepNamed(
 		if i < 0 {
 			singular, resource := kind.Named().Singular(), kind.Named().Resource()
 			missing := apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource(resource).GroupResource(), name)
-			if singular == "stack" || singular == "run" {
-				return s.NotFound(ctx, missing, ns, name, singular)
-			}
-			return session.Explained(missing, "there is no %s %s in namespace %s: `%s get %s` lists them",
-				singular, name, ns, s.Command(), resource)
+			return s.NotFound(ctx, missing, ns, name, singular)
 		}
 		kept = append(kept, objects[i])
 	}
@@ -366,10 +386,7 @@ func completeStackSets(ctx context.Context, s *session.Session, _ []string) ([]s
 func completeGet(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	var words []string
 	if len(args) == 0 {
-		for _, k := range kinds.All {
-			words = append(words, k.Named().Resource())
-		}
-		words = append(words, inventoryNames[0])
+		words = kindWords()
 	}
 	kind, _ := parseGet(args)
 	ns, err := s.Namespace()
