@@ -95,6 +95,28 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	}
 }
 
+// TestRunOfAHoldHasItsRequirements checks that the Run has what the Repository requires, and that it cannot be changed.
+func TestRunOfAHoldHasItsRequirements(t *testing.T) {
+	g, base, head := newHeldTestEnv(t)
+	g.repo.Spec.PullRequests = &v1alpha1.PullRequests{
+		Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+		Apply: v1alpha1.ApplyBeforeMerge, Requirements: []v1alpha1.Requirement{v1alpha1.RequirementApproved},
+	}
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
+	g.Seen(g.repo)
+	g.applyPull(head, base)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	run := g.run("net-2")
+	if r := run.Spec.Requirements; r == nil || len(r.Types) != 1 || r.PullRequest.Name != "infra-12" || r.PullRequest.Number != 12 {
+		t.Fatalf("the Run requires %+v", r)
+	}
+	run.Spec.Requirements = nil
+	if err := g.Env.Client.Update(t.Context(), run); err == nil || !strings.Contains(err.Error(), "a Run's requirements cannot change") {
+		t.Errorf("they are removed: %v", err)
+	}
+}
+
 // TestMergedHoldStartsNoRun checks that a merge of what is applied plans nothing.
 func TestMergedHoldStartsNoRun(t *testing.T) {
 	g, base, head := newHeldTestEnv(t)
