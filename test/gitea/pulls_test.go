@@ -124,6 +124,37 @@ func TestClientOfPullRequests(t *testing.T) {
 	must(t, s.Call(ctx, root, "POST", reviews+"/"+itoa(review.ID)+"/dismissals", map[string]any{"message": "no"}, nil))
 	reviewed("")
 
+	must(t, s.Call(ctx, root, "POST", "/repos/acme/infra/branch_protections", map[string]any{
+		"rule_name": "main", "required_approvals": 1, "enable_status_check": true, "status_check_contexts": []string{"cairn*", "test/*"},
+	}, nil))
+	ready := func(want string) {
+		t.Helper()
+		isOwn := func(context string) bool { return context == "cairn" || strings.HasPrefix(context, "cairn/") }
+		var got string
+		eventually(t, want, func() bool { // it is checked whether there are conflicts
+			r, err := client.Readiness(ctx, pulls.Merge{Number: number, Head: head, Base: "main"}, isOwn)
+			got = strings.Join([]string{string(r.Merge), string(r.Review), strings.Join(r.Blockers, ", ")}, " ")
+			return err == nil && r.Head == head && len(r.Base) == 40 && r.Merge != pulls.MergeUnknown
+		})
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	status := func(context string, state pulls.StatusState) {
+		t.Helper()
+		must(t, client.SetStatus(ctx, head, pulls.Status{Context: context, State: state}))
+	}
+	ready("Blocked Required the required status test/* is missing, the branch requires 1 approvals")
+	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"}, nil))
+	status("test/unit", pulls.Success)
+	status("cairn/apply", pulls.Pending)
+	ready("Allowed Sufficient")
+	status("test/unit", pulls.Failure)
+	ready("Blocked Sufficient the required status test/unit is no success")
+	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "REQUEST_CHANGES", "body": "read"}, nil))
+	status("test/unit", pulls.Success)
+	ready("Blocked ChangesRequested a review requests changes")
+
 	for login, want := range map[string]string{"bob": "acme/ops", "alice": ""} {
 		if got, err := client.Teams(ctx, login); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("the teams of %s are %q, %v", login, got, err)
