@@ -95,13 +95,18 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	}
 }
 
-// TestRunOfAHoldHasItsRequirements checks that the Run has what the Repository requires, and that it cannot be changed.
-func TestRunOfAHoldHasItsRequirements(t *testing.T) {
-	g, base, head := newHeldTestEnv(t)
-	g.repo.Spec.PullRequests = &v1alpha1.PullRequests{
+// requiresApproval are settings by which a pull request is applied before its merge, if a review approves it.
+func requiresApproval() *v1alpha1.PullRequests {
+	return &v1alpha1.PullRequests{
 		Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
 		Apply: v1alpha1.ApplyBeforeMerge, Requirements: []v1alpha1.Requirement{v1alpha1.RequirementApproved},
 	}
+}
+
+// TestRunOfAHoldHasItsRequirements checks that the Run has what the Repository requires, and that it cannot be changed.
+func TestRunOfAHoldHasItsRequirements(t *testing.T) {
+	g, base, head := newHeldTestEnv(t)
+	g.repo.Spec.PullRequests = requiresApproval()
 	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
 	g.Seen(g.repo)
 	g.applyPull(head, base)
@@ -114,6 +119,33 @@ func TestRunOfAHoldHasItsRequirements(t *testing.T) {
 	run.Spec.Requirements = nil
 	if err := g.Env.Client.Update(t.Context(), run); err == nil || !strings.Contains(err.Error(), "a Run's requirements cannot change") {
 		t.Errorf("they are removed: %v", err)
+	}
+}
+
+// TestRunAfterAClosedHoldHasNoRequirements checks that the base gets a Run of its own if it has the code of a pull
+// request which is closed: the requirements of that can never be met.
+func TestRunAfterAClosedHoldHasNoRequirements(t *testing.T) {
+	g, base, head := newHeldTestEnv(t)
+	g.repo.Spec.PullRequests = requiresApproval()
+	apiserver.Must(t, g.Env.Client.Update(t.Context(), g.repo))
+	g.Seen(g.repo)
+	pull := g.applyPull(head, base)
+	g.reconcile()
+	g.push(gitserver.Change{Message: "The same change", Files: map[string]string{"net/main.tf": "# wide"}})
+	g.fetch(g.repo)
+	g.setHold(pull, v1alpha1.PullRequestHold{Head: head, Base: base, Released: v1alpha1.HoldClosed})
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	run := g.run("net-2")
+	if s := g.stack.Status; s.Hold != nil || s.InputsDigest != run.Spec.InputsDigest || s.EndedHold == nil ||
+		s.EndedHold.Number != run.Spec.Requirements.PullRequest.Number { // on which the Run ends
+		t.Fatalf("after the close: %+v", s)
+	}
+	g.ends("net-2", v1alpha1.PhaseSuperseded)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	if next := g.run("net-3").Spec; next.Requirements != nil || next.AfterHold != "pull request 12, which was closed without a merge" {
+		t.Errorf("the next Run is %+v", next)
 	}
 }
 

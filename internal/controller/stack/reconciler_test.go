@@ -103,6 +103,7 @@ func indexes() []apiserver.Index {
 		{Of: &v1alpha1.Stack{}, Field: snapshot.UnitIndex, Values: snapshot.IndexUnit},
 		{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
 		{Of: &v1alpha1.PullRequest{}, Field: snapshot.HoldIndex, Values: snapshot.IndexHolds},
+		{Of: &v1alpha1.PullRequest{}, Field: repository.PullRequestIndex, Values: repository.IndexPullRequest},
 	}
 }
 

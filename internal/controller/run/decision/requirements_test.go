@@ -74,3 +74,35 @@ func TestRequirementsOfAnApply(t *testing.T) {
 		"a plan needs none":                {snapshot: snapshot(planned, requires, planOnly), phase: "Succeeded", reason: "Planned"},
 	})
 }
+
+// The base can have the code of a pull request that is closed: its Run must not wait for what it can never have.
+func TestRunOfAnEndedHoldIsSuperseded(t *testing.T) {
+	ended := func(number int64) func(*Snapshot) {
+		return func(w *Snapshot) {
+			w.Stack.Status.EndedHold = &v1alpha1.EndedHold{Number: number, Reason: v1alpha1.HoldClosed}
+		}
+	}
+	held := func(number int64) func(*Snapshot) {
+		return func(w *Snapshot) { w.Stack.Status.Hold = &v1alpha1.StackHold{Number: number} }
+	}
+	stays := func(s Snapshot) settled {
+		return settled{snapshot: s, phase: "AwaitingApproval", reason: "AwaitingRequirements"}
+	}
+	ends := func(s Snapshot) settled {
+		return settled{snapshot: s, phase: "Superseded", reason: "Superseded", message: "it is of pull request 12, which was closed without a merge"}
+	}
+	settle(t, map[string]settled{
+		"it ended": ends(snapshot(planned, requires, ended(12))),
+		"it ended, and an approval is not enough":    ends(snapshot(waiting, requires, approvedFor("sha256:plan"), evaluated(), ended(12))),
+		"another pull request has the same code":     ends(snapshot(planned, requires, ended(12), held(13))),
+		"it holds the Stack":                         stays(snapshot(planned, requires, held(12))),
+		"it is merged":                               stays(snapshot(planned, requires)),
+		"it was closed before, and is applied again": stays(snapshot(planned, requires, ended(12), held(12))),
+		"another one ended":                          stays(snapshot(planned, requires, ended(11))),
+		"an older view of the Stack decides nothing": stays(snapshot(planned, requires, ended(12), func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" })),
+		"a Run of the base continues":                {snapshot: snapshot(waiting, ended(12)), phase: "AwaitingApproval", reason: "AwaitingApproval"},
+		"an apply in progress continues": {
+			snapshot: snapshot(applying, requires, ended(12)), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+		},
+	})
+}

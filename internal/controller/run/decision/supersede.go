@@ -67,10 +67,23 @@ func staleness(w Snapshot) string {
 		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"
 	case !destroy && w.Stack.Status.InputsDigest != w.Run.Spec.InputsDigest:
 		return "the inputs changed"
+	case !destroy && holdEnded(w):
+		return "it is of " + w.Stack.Status.EndedHold.Text()
 	case destroy && !mayDestroy(w.Stack):
 		return "spec.deletionPolicy is " + string(w.Stack.Spec.DeletionPolicy) + " now"
 	}
 	return replaced(w)
+}
+
+// holdEnded reports whether the Run requires something of a pull request that ended without a merge. The inputs can be
+// the same, if the base has the same code by another way: nothing can meet the requirements then, and the next Run has
+// the rules of the base.
+func holdEnded(w Snapshot) bool {
+	required, hold, ended := w.Run.Spec.Requirements, w.Stack.Status.Hold, w.Stack.Status.EndedHold
+	if required == nil || ended == nil || ended.Number != required.PullRequest.Number {
+		return false
+	}
+	return hold == nil || hold.Number != ended.Number // else a command applies it again
 }
 
 // mayDestroy reports whether spec.deletionPolicy allows the Stack's resources to be destroyed. Orphan is about what a
