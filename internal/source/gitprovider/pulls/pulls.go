@@ -32,6 +32,9 @@ type Client interface {
 	// Readiness returns what the rules of the Git provider lead to for an open pull request, without the statuses of which
 	// isOwn reports true as far as it reports the others. It is of the head that it names, which may be a newer one.
 	Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error)
+	// Merge merges a pull request if its head is the commit of the merge: a newer one is a Conflict, or NotAllowed. Use
+	// MergeHead, which checks the rest.
+	Merge(ctx context.Context, of Merge, method Method) error
 	// SetStatus sets the status of a commit for a context.
 	SetStatus(ctx context.Context, commit string, status Status) error
 	// React adds a reaction to a comment of a pull request. It has no effect if it is there.
