@@ -198,3 +198,22 @@ func TestRunNeedsTheReleaseOfTheAPIServer(t *testing.T) {
 		})
 	}
 }
+
+// TestDependentOfAStackWithARelease checks that Stacks which depend on one of a stage are applied once that one has its
+// release, although the branch has other code.
+func TestDependentOfAStackWithARelease(t *testing.T) {
+	g := newGitTestEnv(t)
+	first := g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "# 1"}})
+	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
+	g.fetch(g.repo)
+	p := g.inPipeline("shop")
+	g.promote(p, first)
+	app := g.withStack("app", after("net"))
+	g.reconcile()
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 ")
+	app.reconcile()
+	app.reconcile()
+	app.expectReady("Unknown", "Running", "")
+}

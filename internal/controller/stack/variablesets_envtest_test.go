@@ -213,3 +213,19 @@ func TestInvalidVariableSetsAreRejected(t *testing.T) {
 		}
 	}
 }
+
+// TestDependentOfAStackWithAVariableSet checks that Stacks which depend on one that a VariableSet selects are applied
+// once that one is.
+func TestDependentOfAStackWithAVariableSet(t *testing.T) {
+	r := newTestEnv(t)
+	prod := map[string]string{"env": "prod"}
+	set := newVariableSet("prod", prod, region("eu-west-1"))
+	r.Make(set)
+	r.Seen(set)
+	r.label(prod)
+	app := r.withStack("app", after("net"))
+	r.applied("net-1")
+	r.expect("True", "Applied", "net-1 ")
+	app.reconcile()
+	app.expectReady("Unknown", "Running", "")
+}

@@ -63,11 +63,10 @@ type Snapshot struct {
 	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when
 	// a Run is due or asked for.
 	Dependencies []Dependency
-	// Hold is the pull request whose code the Stack has, and EndedHold one that held it and was not merged; nil for none.
-	Hold      *v1alpha1.StackHold
+	// Claims decide which code the Stack has, by ChooseCommit.
+	Claims
+	// EndedHold is a pull request that held the Stack and was not merged; nil for none.
 	EndedHold *v1alpha1.EndedHold
-	// Release is the release of the stage of a Pipeline that selects the Stack; nil if none does.
-	Release *v1alpha1.StackRelease
 	// VerifiesDrift reports that the stage requires a drift check after each apply.
 	VerifiesDrift bool
 	// Requirements are what that pull request needs to be applied.

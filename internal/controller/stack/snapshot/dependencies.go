@@ -147,6 +147,9 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 	if err := g.gatherState(ctx, &now); err != nil {
 		return d, err
 	}
+	if err := g.gatherSelecting(ctx, &now); err != nil {
+		return d, err
+	}
 	doc, err := g.gatherDeclared(ctx, &now, g.Code)
 	if err != nil {
 		return d, err

@@ -44,6 +44,14 @@ func Effective(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (
 	return with, nil, err
 }
 
+// gatherSelecting adds what other objects that select the Stack decide: each snapshot whose inputs are compared needs it.
+func (g *Gatherer) gatherSelecting(ctx context.Context, w *decision.Snapshot) error {
+	if err := g.gatherEffective(ctx, w); err != nil {
+		return err
+	}
+	return g.gatherRelease(ctx, w)
+}
+
 // gatherEffective adds what the VariableSets and the StackPolicies that select the Stack add.
 func (g *Gatherer) gatherEffective(ctx context.Context, w *decision.Snapshot) error {
 	with, problem, err := Effective(ctx, g.Client, w.Stack)

@@ -86,13 +86,10 @@ func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved d
 		}
 		return w, g.gatherNamespace(ctx, &w)
 	}
-	if err := g.gatherEffective(ctx, &w); err != nil {
+	if err := g.gatherSelecting(ctx, &w); err != nil {
 		return w, err
 	}
 	if err := g.gatherHold(ctx, &w); err != nil {
-		return w, err
-	}
-	if err := g.gatherRelease(ctx, &w); err != nil {
 		return w, err
 	}
 	doc, err := g.gatherDeclared(ctx, &w, g.Code.Own()) // the code has what the Stack depends on
@@ -134,7 +131,7 @@ func (g *Gatherer) newSnapshot(stack *v1alpha1.Stack) decision.Snapshot {
 	return decision.Snapshot{
 		Now: g.Now(), Stack: stack, Effective: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild,
 		DriftInterval: g.DriftInterval, IgnoredEnv: ignoredEnv(stack),
-		Hold: stack.Status.Hold, EndedHold: stack.Status.EndedHold,
+		Claims: decision.Claims{Hold: stack.Status.Hold}, EndedHold: stack.Status.EndedHold,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,9 +18,6 @@ import (
 // once past the cache.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=pipelines,verbs=list;watch
-
-// releaseAgain is when a Stack without a release is checked again. A promotion is an event, which comes before.
-const releaseAgain = 10 * time.Minute
 
 // released is the release of the stage that selects a Stack; nil if none does.
 type released struct {
@@ -50,28 +46,8 @@ func release(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (re
 // gatherRelease adds the release of the stage that selects the Stack.
 func (g *Gatherer) gatherRelease(ctx context.Context, w *decision.Snapshot) error {
 	found, err := release(ctx, g.Client, w.Stack)
-	if err != nil {
-		return err
-	}
-	problem := found.problem
-	w.Release, w.VerifiesDrift = found.StackRelease, found.verifiesDrift
-	switch {
-	case problem != nil:
-	case found.StackRelease == nil:
-		return nil
-	case w.Hold != nil:
-		problem = &decision.Problem{Reason: v1alpha1.ReasonPipelineConflict, Message: fmt.Sprintf(
-			"%s holds the Stack, which %s selects: comment /cairn unlock there", w.Hold.Text(), found.Text())}
-	case found.Commit == "":
-		problem = &decision.Problem{
-			Transient: true, After: releaseAgain, Reason: v1alpha1.ReasonAwaitingRelease,
-			Message: found.Text() + " has no release yet: the Stack stays as it is until a release is promoted",
-		}
-	}
-	if w.Problem == nil {
-		w.Problem = problem
-	}
-	return nil
+	w.Release, w.ReleaseProblem, w.VerifiesDrift = found.StackRelease, found.problem, found.verifiesDrift
+	return err
 }
 
 // checkRelease returns a conflict if the API server has another release for a Stack than the cache had.
@@ -87,21 +63,24 @@ func (g *Gatherer) checkRelease(ctx context.Context, w decision.Snapshot) error 
 	return nil
 }
 
-// gatherDeclared begins the document with the code that the Stack has: of its source, of the release of the stage that
-// selects it, or of the pull request that holds it.
+// gatherDeclared begins the document with the code that the Stack has, by decision.ChooseCommit.
 func (g *Gatherer) gatherDeclared(
 	ctx context.Context, w *decision.Snapshot, from code.Source,
 ) (inputs.Document, error) {
-	if w.Hold == nil && w.Release == nil || w.Problem != nil {
+	chosen := decision.ChooseCommit(w.Claims)
+	if w.Problem == nil {
+		w.Problem = chosen.Problem
+	}
+	if chosen.IsSource() || w.Problem != nil { // with a problem, no code is read
 		return g.gatherSource(ctx, w, from)
 	}
 	if _, _, err := from.Resolve(ctx, w.Effective); err != nil { // which records what the source has now
 		return inputs.Document{}, err
 	}
-	if w.Release != nil {
-		return g.gatherSource(ctx, w, g.Code.Released(w.Release.Commit))
+	if chosen.Hold == nil {
+		return g.gatherSource(ctx, w, g.Code.Released(chosen.Commit))
 	}
-	proposal, problem, err := g.Code.Held(ctx, w.Effective, w.Hold)
+	proposal, problem, err := g.Code.Held(ctx, w.Effective, chosen.Hold)
 	if err != nil {
 		return inputs.Document{}, err
 	}
