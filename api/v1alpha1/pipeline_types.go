@@ -57,6 +57,7 @@ type PipelineSpec struct {
 	Ref string `json:"ref,omitempty"`
 
 	// Stages are the stages in the order in which a release passes them. At most 20.
+	// +kubebuilder:validation:XValidation:rule="!has(self[0].carryApproval)",message="the first stage cannot have carryApproval: there is no stage before it"
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=map
@@ -96,6 +97,14 @@ const (
 	PromoteManual PromotionMode = "Manual"
 )
 
+// CarryStageApproval is when an approval in the stage before counts.
+//
+// +kubebuilder:validation:Enum=SameShape
+type CarryStageApproval string
+
+// CarrySameShape: if both plans change the same in the same way.
+const CarrySameShape CarryStageApproval = "SameShape"
+
 // PipelineStage is a stage of a Pipeline.
 type PipelineStage struct {
 	// Name is the name of the stage. Example: production.
@@ -113,6 +122,13 @@ type PipelineStage struct {
 	// user with the verb promote on the Pipeline requests it, for example with cairn promote. Default: Manual.
 	// +optional
 	Promote PromotionMode `json:"promote,omitempty"`
+
+	// CarryApproval lets an approval in the stage before count in this stage. SameShape: if the plan has the addresses,
+	// actions and changed attribute paths of the plan that a user approved there for the same release, whatever the values
+	// are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the selectors
+	// of the two stages name. Default: each plan is approved in this stage.
+	// +optional
+	CarryApproval CarryStageApproval `json:"carryApproval,omitempty"`
 
 	// Verify is what is verified after the Stacks of the stage have applied a release, before the soak. A release that
 	// does not pass stops in the stage. Default: nothing.

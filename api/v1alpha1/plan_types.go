@@ -39,6 +39,11 @@ type Plan struct {
 	// 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
 	// +optional
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Shape is the same for two plans of this installation that change the same in the same way, with whatever
+	// values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+	// does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+	// +optional
+	Shape string `json:"shape,omitempty"`
 	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
 	// it. Example: 1.12.6.
 	// +optional

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"fmt"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -252,16 +254,44 @@ type Approval struct {
 	By string `json:"by"`
 }
 
-// CarriedApproval is an approval in a pull request that counts for the plan of its merge.
+// CarriedApproval is an approval of another plan that counts for the plan of a Run: in a pull request for the plan of its
+// merge, or in the stage before of a Pipeline.
 type CarriedApproval struct {
 	// PlanDigest is status.plan.digest of the plan for which it counts.
 	PlanDigest string `json:"planDigest"`
 	// By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
 	By string `json:"by"`
-	// At is when Cairn read the approval in the pull request.
+	// At is when Cairn read the approval.
 	At metav1.Time `json:"at"`
-	// PullRequest is the PullRequest in which the user approved.
-	PullRequest CarriedFrom `json:"pullRequest"`
+	// PullRequest is the PullRequest in which the user approved. Unset if it was in a stage.
+	// +optional
+	PullRequest *CarriedFrom `json:"pullRequest,omitempty"`
+	// Stage is the stage of a Pipeline in which the user approved. Unset if it was in a pull request.
+	// +optional
+	Stage *CarriedFromStage `json:"stage,omitempty"`
+}
+
+// Text names where the user approved: "in pull request 77", or "in stage staging of Pipeline shop (Run net-7)".
+func (c *CarriedApproval) Text() string {
+	switch {
+	case c.PullRequest != nil:
+		return fmt.Sprintf("in pull request %d", c.PullRequest.Number)
+	case c.Stage != nil:
+		return fmt.Sprintf("in stage %s of Pipeline %s (Run %s)", c.Stage.Name, c.Stage.Pipeline, c.Stage.Run)
+	}
+	return ""
+}
+
+// CarriedFromStage is a stage of a Pipeline in which a plan was approved.
+type CarriedFromStage struct {
+	// Pipeline is the name of the Pipeline, in the namespace of the Run.
+	Pipeline string `json:"pipeline"`
+	// Name of the stage.
+	Name string `json:"name"`
+	// Run is the name of the Run whose plan the user approved. Example: net-staging-7.
+	Run string `json:"run"`
+	// Release is the commit that the Run applied.
+	Release string `json:"release"`
 }
 
 // CarriedFrom is a pull request in which a plan was approved.
@@ -358,8 +388,8 @@ type RunStatus struct {
 	// +optional
 	Approval *RunApproval `json:"approval,omitempty"`
 
-	// CarriedApproval is the approval of a plan that does the same, by a comment of a pull request. Cairn writes it
-	// after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
+	// CarriedApproval is the approval of a plan that does the same, in a pull request or in the stage before of a
+	// Pipeline. Cairn writes it, and it counts like spec.approval for the plan that it names. Unset if there is none.
 	// +optional
 	CarriedApproval *CarriedApproval `json:"carriedApproval,omitempty"`
 

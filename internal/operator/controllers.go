@@ -98,7 +98,9 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		},
 	}
 	pauses := &driftpause.Reconciler{Client: mgr.GetClient(), Limits: o.MassDrift, Events: recorder(mgr)}
-	pipelines := &pipeline.Reconciler{Client: mgr.GetClient(), Codes: codes, Events: recorder(mgr)}
+	pipelines := &pipeline.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Codes: codes, Inputs: p.inputs, Events: recorder(mgr),
+	}
 	return errors.Join(
 		p.telemetry.registry.Register(mirrors),
 		mgr.Add(mirrors), mgr.Add(sources), mgr.Add(turns),

@@ -72,6 +72,8 @@ type Plan struct {
 	Partial string `json:"partial,omitempty"`
 	// Fingerprint is the same for plans that do the same; the server sets it.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Shape is the same for plans that change the same, with whatever values; the server sets it.
+	Shape string `json:"shape,omitempty"`
 	// Outputs are the first changes of outputs by name, and MoreOutputs is the number of others; the server sets them.
 	Outputs     []OutputChange `json:"outputs,omitempty"`
 	MoreOutputs int32          `json:"moreOutputs,omitempty"`

@@ -98,8 +98,8 @@ func (d Description) run(p *page) {
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if a := approval.Given(r); a != nil {
 		by := "by " + Clean(a.By)
-		if r.Spec.Approval == nil {
-			by += fmt.Sprintf(" in pull request %d", r.Status.CarriedApproval.PullRequest.Number)
+		if c := r.Status.CarriedApproval; c != nil && a != r.Spec.Approval {
+			by += " " + Clean(c.Text())
 		}
 		if !approval.IsSent(r) {
 			by += ", not valid for this plan"

@@ -108,7 +108,7 @@ func (e *env) push(content string, stages ...string) string {
 	e.repo.Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: time.Now().String()}
 	apiserver.Must(e.T, e.Env.Client.Update(e.Context(), e.repo))
 	r := &repository.Reconciler{
-		Client: e.Env.Client, Live: e.Live, Mirrors: e.mirrors, Events: events.NewFakeRecorder(100),
+		Client: e.Env.Client, Live: e.Env.Live, Mirrors: e.mirrors, Events: events.NewFakeRecorder(100),
 	}
 	for i := range 2 {
 		e.Seen(e.repo)
@@ -315,7 +315,9 @@ func TestStageVerifiesDrift(t *testing.T) {
 			Name: "dev-4", Operation: v1alpha1.OperationPlan, Cause: v1alpha1.CauseDrift,
 		}
 	})
-	again := *e.Reconciler // a restart
+	again := Reconciler{ // a restart
+		Client: e.Env.Client, Codes: e.Codes, Events: e.Events, Clock: e.Reconciler.Clock,
+	}
 	result, err := again.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.p)})
 	if err != nil || result.RequeueAfter != 10*time.Minute {
 		t.Errorf("it reconciles again in %s, %v", result.RequeueAfter, err)

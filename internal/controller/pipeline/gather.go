@@ -46,7 +46,7 @@ func (r *Reconciler) gather(ctx context.Context, p *v1alpha1.Pipeline) (decision
 	if len(p.Status.Releases) > 0 {
 		newest = p.Status.Releases[0].Commit
 	}
-	changed := 0
+	changed, members := 0, map[string][]origin{}
 	for i := range stacks.Items {
 		stack := &stacks.Items[i]
 		stages, err := promotion.Stages(p, stack)
@@ -70,12 +70,15 @@ func (r *Reconciler) gather(ctx context.Context, p *v1alpha1.Pipeline) (decision
 				return w, err
 			}
 			w.Stages[name] = append(w.Stages[name], one)
+			if len(stages) == 1 { // else it starts no Run
+				members[name] = append(members[name], of)
+			}
 		}
 	}
 	if changed > 0 {
 		w.Head = &decision.Head{Commit: head.ID, Author: head.Author, Subject: head.Subject, Stacks: changed}
 	}
-	return w, nil
+	return w, r.gatherCarried(ctx, &w, members)
 }
 
 func rejected(p *promotion.Problem) *problem {
@@ -144,10 +147,7 @@ func hadBase(stack *v1alpha1.Stack, p *v1alpha1.Pipeline, stage string) bool {
 func stateOf(
 	stack *v1alpha1.Stack, p *v1alpha1.Pipeline, stage *v1alpha1.StageStatus, reason string,
 ) decision.StackState {
-	s := stack.Status
-	has := s.Release != nil && *s.Release == v1alpha1.StackRelease{
-		Pipeline: p.Name, UID: p.UID, Stage: stage.Name, Commit: stage.Release, Promotion: stage.Promotion,
-	}
+	s, has := stack.Status, hasRelease(stack, p, stage)
 	// A Run in progress may have begun with the release before: it may still apply that. One that only plans, such as a
 	// drift check, changes nothing.
 	if has && !mayApply(&s) && s.InputsDigest != "" && s.AppliedInputsDigest == s.InputsDigest {
@@ -161,6 +161,14 @@ func stateOf(
 		return decision.Failed
 	}
 	return decision.Waiting
+}
+
+// hasRelease reports whether the status of a Stack is about the release that its stage has, by this promotion.
+func hasRelease(stack *v1alpha1.Stack, p *v1alpha1.Pipeline, stage *v1alpha1.StageStatus) bool {
+	r := stack.Status.Release
+	return r != nil && *r == v1alpha1.StackRelease{
+		Pipeline: p.Name, UID: p.UID, Stage: stage.Name, Commit: stage.Release, Promotion: stage.Promotion,
+	}
 }
 
 // mayApply reports whether a Run is in progress that is not known to only plan.

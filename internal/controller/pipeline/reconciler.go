@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pipeline/decision"
 	"cairn.dev/cairn/internal/controller/repository"
 	"cairn.dev/cairn/internal/controller/statuswrite"
@@ -36,10 +37,20 @@ type Codes interface {
 // Reconciler reconciles Pipelines.
 type Reconciler struct {
 	Client client.Client
+	// Live reads Runs that succeeded, which the cache does not have.
+	Live   client.Reader
 	Codes  Codes
+	Inputs Inputs
 	Events events.EventRecorder
 	// Clock returns the time; time.Now when nil.
 	Clock func() time.Time
+
+	past pastRuns
+}
+
+// Inputs reads what Runs plan by digest. *inputs.Store does.
+type Inputs interface {
+	Get(ctx context.Context, digest string) (inputs.Document, error)
 }
 
 // Reconcile reads what is known, decides, and writes the status, if it changes.
@@ -63,6 +74,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return statuswrite.Failed(err, next)
 	}
 	r.report(p, d)
+	if err := r.carry(ctx, w.Carried); err != nil {
+		return statuswrite.Failed(err, next)
+	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }
 

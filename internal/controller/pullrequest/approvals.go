@@ -114,7 +114,7 @@ func (w Snapshot) carried() (all []carried) {
 			continue
 		}
 		all = append(all, carried{run, v1alpha1.CarriedApproval{
-			PlanDigest: run.Status.Plan.Digest, By: a.By, At: a.At, PullRequest: v1alpha1.CarriedFrom{
+			PlanDigest: run.Status.Plan.Digest, By: a.By, At: a.At, PullRequest: &v1alpha1.CarriedFrom{
 				Namespace: w.PullRequest.Namespace, Name: w.PullRequest.Name, Number: w.PullRequest.Spec.Number,
 			},
 		}})
@@ -133,7 +133,7 @@ func (s AfterStack) approvalOf(before, row v1alpha1.PullRequestStackApply) strin
 	}
 	plan := run.Status.Plan
 	if c := run.Status.CarriedApproval; c != nil && plan != nil && c.PlanDigest == plan.Digest {
-		return runinfo.Clip(fmt.Sprintf("Approved by %s in pull request %d", c.By, c.PullRequest.Number), maxApprovalText)
+		return runinfo.Clip(fmt.Sprintf("Approved by %s %s", c.By, c.Text()), maxApprovalText)
 	}
 	if s.Carried == nil || run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Spec.Approval != nil {
 		return ""

@@ -115,7 +115,7 @@ func TestCarriedApprovalBeginsTheApplyOfItsPlan(t *testing.T) {
 	carry := func(digest string) {
 		before := r.run.DeepCopy()
 		r.run.Status.CarriedApproval = &v1alpha1.CarriedApproval{
-			PlanDigest: digest, By: "gitea:git.example.com:bob", At: metav1.Now(), PullRequest: v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-77", Number: 77},
+			PlanDigest: digest, By: "gitea:git.example.com:bob", At: metav1.Now(), PullRequest: &v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-77", Number: 77},
 		}
 		apiserver.Must(r.T, r.Env.Client.Status().Patch(r.Context(), r.run, client.MergeFrom(before)))
 		r.Seen(r.run)
@@ -125,7 +125,7 @@ func TestCarriedApprovalBeginsTheApplyOfItsPlan(t *testing.T) {
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	carry(destroying.Digest)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
-	if c := r.run.Status.CarriedApproval; c == nil || c.PullRequest.Number != 77 || r.run.Spec.Approval != nil {
+	if c := r.run.Status.CarriedApproval; c == nil || c.PullRequest == nil || c.PullRequest.Number != 77 || r.run.Spec.Approval != nil {
 		t.Errorf("the Run has %+v", c)
 	}
 }

@@ -27,6 +27,9 @@ func PlanJSONKey(plan string) string { return plan + ".json" }
 // FingerprintKey returns the key of the fingerprint of a plan.
 func FingerprintKey(plan string) string { return plan + ".fingerprint" }
 
+// ShapeKey returns the key of the shape of a plan.
+func ShapeKey(plan string) string { return plan + ".shape" }
+
 // PlanPartsKey returns the key of the fingerprints of the parts of a plan: a JSON object from their names, without
 // secrets, to hashes with the key of the installation.
 func PlanPartsKey(plan string) string { return plan + ".parts" }

@@ -71,7 +71,7 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 		return nil
 	}
 	out := *p
-	out.Unverified, out.Partial, out.Fingerprint = "", "", "" // for the server to find
+	out.Unverified, out.Partial, out.Fingerprint, out.Shape = "", "", "", "" // for the server to find
 	out.Outputs, out.MoreOutputs, out.Differences = nil, 0, nil
 	out.Secrets = p.Secrets[:min(len(p.Secrets), maxResources)]
 	for _, count := range []*int32{

@@ -155,6 +155,9 @@ func (s *API) keepFingerprint(ctx context.Context, key string, document []byte, 
 	if err := s.putOnce(ctx, artifact.FingerprintKey(key), []byte(s.Fingerprint(text))); err != nil {
 		return err
 	}
+	if err := s.keepShape(ctx, key, what); err != nil {
+		return err
+	}
 	parts, err := what.Parts()
 	if err != nil || len(parts) > maxParts {
 		return err
@@ -164,6 +167,15 @@ func (s *API) keepFingerprint(ctx context.Context, key string, document []byte, 
 		return err
 	}
 	return s.putOnce(ctx, artifact.PlanPartsKey(key), data)
+}
+
+// keepShape stores the hash of the shape of a plan, if it has one.
+func (s *API) keepShape(ctx context.Context, key string, what *fingerprint.Effects) error {
+	text, ok, err := what.Shape()
+	if err != nil || !ok {
+		return err
+	}
+	return s.putOnce(ctx, artifact.ShapeKey(key), []byte(s.Fingerprint(append([]byte("shape\n"), text...))))
 }
 
 // fingerprintsOf returns the fingerprints of parts by their names, without secrets. Names that are the same then have
@@ -183,10 +195,10 @@ func (s *API) fingerprintsOf(parts []fingerprint.Part, hide []string) map[string
 	return all
 }
 
-// fingerprintOf returns the fingerprint of a plan; empty for none.
-func (s *API) fingerprintOf(ctx context.Context, key string) (string, error) {
+// hashOf returns the fingerprint or the shape of a plan that is stored under a key; empty for none.
+func (s *API) hashOf(ctx context.Context, key string) (string, error) {
 	const longest = 64
-	stored, err := s.Bucket.Get(ctx, artifact.FingerprintKey(key), longest)
+	stored, err := s.Bucket.Get(ctx, key, longest)
 	if bucket.IsLost(err) {
 		return "", nil
 	}
@@ -241,7 +253,10 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 		return err
 	}
 	if !p.Script && len(p.Untracked) == 0 { // both do more than the plan
-		if p.Fingerprint, err = s.fingerprintOf(ctx, key); err != nil {
+		if p.Fingerprint, err = s.hashOf(ctx, artifact.FingerprintKey(key)); err != nil {
+			return err
+		}
+		if p.Shape, err = s.hashOf(ctx, artifact.ShapeKey(key)); err != nil {
 			return err
 		}
 		if f.Partial() == "" {

@@ -420,6 +420,14 @@ export interface components {
                 };
                 /** @description Stages are the stages in the order in which a release passes them. At most 20. */
                 stages: {
+                    /**
+                     * @description CarryApproval lets an approval in the stage before count in this stage. SameShape: if the plan has the addresses,
+                     *     actions and changed attribute paths of the plan that a user approved there for the same release, whatever the values
+                     *     are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the selectors
+                     *     of the two stages name. Default: each plan is approved in this stage.
+                     * @enum {string}
+                     */
+                    carryApproval?: "SameShape";
                     /** @description Name is the name of the stage. Example: production. */
                     name: string;
                     /**
@@ -954,6 +962,12 @@ export interface components {
                             /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
                             /**
+                             * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
+                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+                             *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                             */
+                            shape?: string;
+                            /**
                              * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
                              *     time or no longer, or a destroy finds that none of its resources exist any more.
                              */
@@ -1372,6 +1386,12 @@ export interface components {
                         }[];
                         /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                         script?: boolean;
+                        /**
+                         * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
+                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+                         *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                         */
+                        shape?: string;
                         /**
                          * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
                          *     time or no longer, or a destroy finds that none of its resources exist any more.
@@ -1812,6 +1832,12 @@ export interface components {
                         }[];
                         /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                         script?: boolean;
+                        /**
+                         * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
+                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+                         *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                         */
+                        shape?: string;
                         /**
                          * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
                          *     time or no longer, or a destroy finds that none of its resources exist any more.
@@ -2792,21 +2818,21 @@ export interface components {
                     }[];
                 }[];
                 /**
-                 * @description CarriedApproval is the approval of a plan that does the same, by a comment of a pull request. Cairn writes it
-                 *     after the merge, and it counts like spec.approval for the plan that it names. Unset if there is none.
+                 * @description CarriedApproval is the approval of a plan that does the same, in a pull request or in the stage before of a
+                 *     Pipeline. Cairn writes it, and it counts like spec.approval for the plan that it names. Unset if there is none.
                  */
                 carriedApproval?: {
                     /**
                      * Format: date-time
-                     * @description At is when Cairn read the approval in the pull request.
+                     * @description At is when Cairn read the approval.
                      */
                     at: string;
                     /** @description By is the user who approved, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
                     by: string;
                     /** @description PlanDigest is status.plan.digest of the plan for which it counts. */
                     planDigest: string;
-                    /** @description PullRequest is the PullRequest in which the user approved. */
-                    pullRequest: {
+                    /** @description PullRequest is the PullRequest in which the user approved. Unset if it was in a stage. */
+                    pullRequest?: {
                         /** @description Name of the PullRequest. */
                         name: string;
                         /** @description Namespace of the PullRequest. */
@@ -2816,6 +2842,17 @@ export interface components {
                          * @description Number of the pull request at the Git provider. Example: 77.
                          */
                         number: number;
+                    };
+                    /** @description Stage is the stage of a Pipeline in which the user approved. Unset if it was in a pull request. */
+                    stage?: {
+                        /** @description Name of the stage. */
+                        name: string;
+                        /** @description Pipeline is the name of the Pipeline, in the namespace of the Run. */
+                        pipeline: string;
+                        /** @description Release is the commit that the Run applied. */
+                        release: string;
+                        /** @description Run is the name of the Run whose plan the user approved. Example: net-staging-7. */
+                        run: string;
                     };
                 };
                 /**
@@ -3063,6 +3100,12 @@ export interface components {
                     }[];
                     /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                     script?: boolean;
+                    /**
+                     * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
+                     *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+                     *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                     */
+                    shape?: string;
                     /**
                      * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
                      *     time or no longer, or a destroy finds that none of its resources exist any more.
@@ -4707,6 +4750,12 @@ export interface components {
                             }[];
                             /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
+                            /**
+                             * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
+                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
+                             *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                             */
+                            shape?: string;
                             /**
                              * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
                              *     time or no longer, or a destroy finds that none of its resources exist any more.

@@ -30,6 +30,10 @@ type Snapshot struct {
 	Head *Head
 	// Stages have the Stacks of each stage, by its name.
 	Stages map[string][]Stack
+	// Carried are the Runs for whose plans an approval of the stage before counts, and does not yet.
+	Carried []Carried
+	// ReadAgain is when what could not be read about approvals is read again; 0 if all could.
+	ReadAgain time.Duration
 }
 
 // Head is the newest commit of the branch, which changes the code of Stacks.
@@ -50,6 +54,14 @@ type Stack struct {
 	Reason string
 	// Verification is what is known of the release that it has applied.
 	Verification Verification
+	// NotCarried is why no approval of the stage before counts for the plan that waits; empty if none is carried.
+	NotCarried string
+}
+
+// Carried is a Run, and the approval of the stage before that counts for its plan.
+type Carried struct {
+	Run      *v1alpha1.Run
+	Approval v1alpha1.CarriedApproval
 }
 
 // StackState is what a Stack does with the release of its stage.
@@ -108,7 +120,7 @@ func Decide(w Snapshot) Decision {
 	p := &v1alpha1.Pipeline{ObjectMeta: w.Pipeline.ObjectMeta, Spec: w.Pipeline.Spec, Status: d.Status}
 	p.Status.ObservedGeneration = w.Pipeline.Generation
 	p.Status.Stages = stagesOf(w)
-	d.Created = createRelease(w, p)
+	d.Created, d.Again = createRelease(w, p), w.ReadAgain
 	for i := range p.Status.Stages {
 		s := &p.Status.Stages[i]
 		if again := w.observe(p, &p.Spec.Stages[i], s); again > 0 {

@@ -103,6 +103,9 @@ func named(stacks []Stack) string {
 		if s.Reason != "" {
 			names[i] += " (" + s.Reason + ")"
 		}
+		if s.NotCarried != "" {
+			names[i] += ", without the approval of the stage before: " + s.NotCarried
+		}
 	}
 	slices.Sort(names)
 	if more := len(names) - mostNamed; more > 0 {

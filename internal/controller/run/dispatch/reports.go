@@ -272,7 +272,7 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 		Digest: p.Digest, Changes: p.Changes,
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
 		Invoke: p.Invoke, Refresh: p.Refresh, EngineVersion: p.EngineVersion, Script: p.Script, Unverified: p.Unverified, Partial: p.Partial,
-		StateOnly: p.StateOnly, Fingerprint: p.Fingerprint,
+		StateOnly: p.StateOnly, Fingerprint: p.Fingerprint, Shape: p.Shape,
 	}
 	plan.Wrapped = ranBy(p.Wrapped)
 	for _, c := range p.Resources {

@@ -51,7 +51,11 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 		line = append(line, "approvedBy", a.By, "approvedPlan", a.PlanDigest)
 	}
 	if c := run.Status.CarriedApproval; c != nil {
-		line = append(line, "carriedFrom", c.PullRequest.Namespace+"/"+c.PullRequest.Name)
+		from := c.Text()
+		if pull := c.PullRequest; pull != nil {
+			from = pull.Namespace + "/" + pull.Name
+		}
+		line = append(line, "carriedFrom", from)
 	}
 	if r := run.Spec.Rejection; r != nil {
 		line = append(line, "rejectedBy", r.By, "rejectedPlan", r.PlanDigest)

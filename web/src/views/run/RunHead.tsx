@@ -115,12 +115,13 @@ function Approved({ detail }: { detail: Detail<'runs'> }) {
   const { status } = detail.object
   const approval = approvalOf(detail.object)
   if (!approval) return null
-  const from = approval === status?.carriedApproval ? status.carriedApproval.pullRequest : undefined
+  const from = approval === status?.carriedApproval ? status.carriedApproval : undefined
   const applied = status?.attempts?.findLast((a) => a.phase === 'Apply' && a.finishedAt && !a.failure)
   return (
     <>
       by {safe(approval.by)}
-      {from && ` in pull request ${from.number}`}
+      {from?.pullRequest && ` in pull request ${from.pullRequest.number}`}
+      {from?.stage && ` in stage ${from.stage.name} (Run ${from.stage.run})`}
       {status?.plan && approval.planDigest !== status.plan.digest && (
         <span className="text-warn">, of an earlier plan; not valid for this one</span>
       )}

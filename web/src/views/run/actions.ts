@@ -22,7 +22,7 @@ export function failedStep(run: RunObject): string | undefined {
   return run.status?.attempts?.at(-1)?.steps?.find((s) => s.state === 'Failed')?.name
 }
 
-/** The approval of a Run: that of a user, else one that was given in a pull request. */
+/** The approval of a Run: that of a user, else one that was carried from a pull request or a stage. */
 export function approvalOf({ spec, status }: RunObject): { by: string; planDigest: string } | undefined {
   const carried = status?.carriedApproval
   const own = spec.approval
