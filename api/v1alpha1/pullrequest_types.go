@@ -220,6 +220,10 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Holds []PullRequestHold `json:"holds,omitempty"`
+	// AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a pull
+	// request that is merged or closed, it is set only if Cairn requested the merge.
+	// +optional
+	AutomaticMerge *PullRequestAutomaticMerge `json:"automaticMerge,omitempty"`
 	// Commands are the results of comments that are commands.
 	// +optional
 	Commands PullRequestCommands `json:"commands,omitempty"`

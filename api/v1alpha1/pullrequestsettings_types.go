@@ -9,6 +9,10 @@ import (
 )
 
 // PullRequests configures plans for the pull requests of a Repository.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.automaticMerge) || (has(self.apply) && self.apply == 'BeforeMerge')",message="automaticMerge requires apply: BeforeMerge"
+// +kubebuilder:validation:XValidation:rule="!has(self.automaticMerge) || self.provider != 'Bitbucket'",message="automaticMerge is not supported for Bitbucket Cloud, which would also merge a commit that was pushed meanwhile"
+// +kubebuilder:validation:XValidation:rule="!has(self.automaticMerge) || self.provider != 'GitLab' || self.automaticMerge.method != 'Rebase'",message="automaticMerge.method of GitLab is Merge or Squash: the project decides about Rebase"
 type PullRequests struct {
 	// Provider is the Git provider.
 	Provider GitProvider `json:"provider"`
@@ -82,6 +86,11 @@ type PullRequests struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('720h')",message="at least 1m and at most 720h"
 	// +optional
 	HoldTimeout *metav1.Duration `json:"holdTimeout,omitempty"`
+	// AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its newest
+	// head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the Git
+	// provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method: Squash}.
+	// +optional
+	AutomaticMerge *AutomaticMerge `json:"automaticMerge,omitempty"`
 	// CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
 	// plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.
 	// +optional

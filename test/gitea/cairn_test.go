@@ -598,11 +598,12 @@ func TestApprovalIsCarriedToTheMerge(t *testing.T) {
 	}
 }
 
-// TestPullRequestIsAppliedBeforeItsMerge applies a pull request by a comment and merges it: the merge starts no Run. One
-// that is closed is left by a plan that waits, and while one is applied, no other is.
-func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
-	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) { spec.PullRequests.Apply = v1alpha1.ApplyBeforeMerge })
-	ctx := t.Context()
+// applying has a Repository of which bob can apply pull requests before their merge.
+func applying(t *testing.T, change func(*v1alpha1.RepositorySpec)) *fixture {
+	f := newFixture(t, func(spec *v1alpha1.RepositorySpec) {
+		spec.PullRequests.Apply = v1alpha1.ApplyBeforeMerge
+		change(spec)
+	})
 	bob := "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
 	f.create(
 		&rbacv1.Role{ObjectMeta: object("applies"), Rules: []rbacv1.PolicyRule{
@@ -612,6 +613,14 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
 		}},
 	)
+	return f
+}
+
+// TestPullRequestIsAppliedBeforeItsMerge applies a pull request by a comment and merges it: the merge starts no Run. One
+// that is closed is left by a plan that waits, and while one is applied, no other is.
+func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
+	f := applying(t, func(*v1alpha1.RepositorySpec) {})
+	ctx := t.Context()
 	stack := func() *v1alpha1.Stack {
 		s := &v1alpha1.Stack{}
 		must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, s))

@@ -166,6 +166,37 @@ func TestClientOfPullRequests(t *testing.T) {
 	if err != nil || closed.State != pulls.Closed {
 		t.Errorf("%+v, %v", closed, err)
 	}
+
+	of := pulls.Merge{Number: number, Head: head, Base: "main"}
+	rejected := func(what string, of pulls.Merge, want pulls.Kind) {
+		t.Helper()
+		if err := client.Merge(ctx, of, pulls.MethodSquash); pulls.KindOf(err) != want {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := pulls.MergeHead(ctx, client, of, pulls.MethodSquash); pulls.KindOf(err) != pulls.NotAllowed {
+		t.Errorf("the merge of one that is closed: %v", err)
+	}
+	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)), map[string]any{"state": "open"}, nil))
+	ready("Blocked ChangesRequested a review requests changes")
+	rejected("a rule of the branch", of, pulls.NotAllowed)
+	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"}, nil))
+	ready("Allowed Sufficient")
+	status("cairn/apply", pulls.Success)
+	rejected("an older head", pulls.Merge{Number: number, Head: closed.Base.Commit, Base: "main"}, pulls.Conflict)
+	eventually(t, "it is merged", func() bool { // 405 while it is checked again whether there are conflicts
+		err := pulls.MergeHead(ctx, client, of, pulls.MethodSquash)
+		if err != nil && pulls.KindOf(err) != pulls.NotAllowed {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	merged, err := client.Get(ctx, number)
+	if err != nil || merged.State != pulls.Merged || merged.MergeCommit == "" || merged.Head.Commit != head {
+		t.Errorf("after the merge: %+v, %v", merged, err)
+	}
+	rejected("what is merged", of, pulls.NotAllowed)
+	must(t, pulls.MergeHead(ctx, client, of, pulls.MethodSquash))
 	s.Kill()
 	if _, err := client.Get(ctx, number); pulls.KindOf(err) != pulls.Unavailable {
 		t.Errorf("without a server: %v", err)

@@ -33,6 +33,9 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 	for _, r := range pr.Status.Requirements {
 		p.row("Requires "+string(r.Type), string(r.State), Clean(r.Message))
 	}
+	if m := pr.Status.AutomaticMerge; m != nil {
+		p.row("Automatic merge", string(m.State), Clean(m.Message))
+	}
 	pullRequestApply(p, pr.Status.Apply)
 	if len(pr.Status.Stacks) > 0 {
 		p.title("Affected Stacks")

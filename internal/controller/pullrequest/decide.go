@@ -67,6 +67,7 @@ func Decide(w Snapshot) Decision {
 		d.Again = sooner(d.Again, fetchLongest)
 	}
 	d.Again = sooner(d.Again, w.nextDeadline(d.Status.Holds))
+	d.Again = sooner(d.Again, w.mergeAgain(d.Status.AutomaticMerge))
 	return d
 }
 
@@ -174,6 +175,7 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		next.Stacks, next.Skipped = nil, nil
 	}
 	w.setReady(&next, message)
+	next.AutomaticMerge = w.nextMerge(&next)
 	return next
 }
 

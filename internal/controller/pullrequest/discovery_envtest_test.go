@@ -225,3 +225,30 @@ func TestAClosedPullRequestWithoutCommitsEnds(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// An automatic merge needs an apply before the merge, and a request that names the head.
+func TestSettingsOfAnAutomaticMerge(t *testing.T) {
+	env := apiserver.New(t)
+	method := func(m v1alpha1.MergeMethod) *v1alpha1.AutomaticMerge { return &v1alpha1.AutomaticMerge{Method: m} }
+	for name, tt := range map[string]struct {
+		settings v1alpha1.PullRequests
+		want     string
+	}{
+		"gitea":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")}, ""},
+		"after":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "AfterMerge", AutomaticMerge: method("Merge")}, "requires apply: BeforeMerge"},
+		"unset":  {v1alpha1.PullRequests{Provider: "Gitea", AutomaticMerge: method("Merge")}, "requires apply: BeforeMerge"},
+		"cloud":  {v1alpha1.PullRequests{Provider: "Bitbucket", Apply: "BeforeMerge", AutomaticMerge: method("Merge")}, "not supported for Bitbucket Cloud"},
+		"gitlab": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Squash")}, ""},
+		"rebase": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")}, "of GitLab is Merge or Squash"},
+		"other":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Octopus")}, "Unsupported value"},
+	} {
+		tt.settings.Credentials.Secret.Name = "pulls"
+		repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: env.Namespace, Name: name}, Spec: v1alpha1.RepositorySpec{
+			URL: "https://git.example.com/acme/infra.git", PullRequests: &tt.settings,
+		}}
+		err := env.Client.Create(t.Context(), repo)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}

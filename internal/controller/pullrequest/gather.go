@@ -192,7 +192,7 @@ func (g *Gatherer) gatherAffected(
 		if problem != nil { // not remembered: it ends without a change of the Stack
 			one.Problem, one.Waits = problem.Message, true
 		}
-		if requiresUndiverged(w.Settings) {
+		if comparesBase(w.Settings) {
 			if one.Diverged, err = proposal.Diverged(ctx, repo, stack); err != nil {
 				return false, fmt.Errorf("find newer commits of the base: %w", err)
 			}

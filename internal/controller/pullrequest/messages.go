@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
+	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 const (
@@ -25,8 +26,11 @@ const (
 	maxStackStatuses = 20
 )
 
-// content is what a message to the Git provider has: a comment, a status of a commit, or a reaction to a comment.
+// content is what a message to the Git provider has: a comment, a status of a commit, a reaction to a comment, or a
+// merge by a method.
 type content struct {
+	merge    *pulls.Merge
+	method   pulls.Method
 	comment  *comment.PullRequest
 	commit   string
 	status   *comment.Status
@@ -37,11 +41,11 @@ type content struct {
 type message = outbox.Message[content]
 
 // Keys of messages. Those of statuses of the head begin with statusPrefix. applyKey is that of the status of the merge
-// commit, and resultKey of the comment with the result of the apply.
-const commentKey, statusPrefix, applyKey, resultKey = "comment", "status ", "apply", "result"
+// commit, resultKey of the comment with the result of the apply, and mergeRequestKey of a merge.
+const commentKey, statusPrefix, applyKey, resultKey, mergeRequestKey = "comment", "status ", "apply", "result", "merge"
 
 // messages returns what the Git provider should have of a pull request with the next status, the statuses before the
-// comment. It records in the status which commit has the statuses.
+// comment, and a merge last. It records in the status which commit has the statuses.
 func (w Snapshot) messages(next *v1alpha1.PullRequestStatus) (all []message) {
 	for _, reaction := range w.Reactions { // the comment has the answer too
 		all = append(all, message{
@@ -72,7 +76,7 @@ func (w Snapshot) messages(next *v1alpha1.PullRequestStatus) (all []message) {
 	if ready.Reason == v1alpha1.ReasonPullRequestPlanning {
 		m.NotBefore = w.CommentedAt.Add(commentInterval)
 	}
-	return append(all, m)
+	return append(append(all, m), w.mergeMessage(next)...)
 }
 
 // commentMessage returns the message with a comment.
@@ -305,7 +309,7 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 		}
 		report.Stacks = append(report.Stacks, stack)
 	}
-	report.After, report.Held = w.afterOf(s, web), w.holdsOf(s, web)
+	report.After, report.Held, report.Merge = w.afterOf(s, web), w.holdsOf(s, web), mergeOf(s)
 	return report
 }
 

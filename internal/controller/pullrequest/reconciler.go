@@ -120,14 +120,15 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{}, nil
 	}
 	clock := func() time.Time { return now(r.Clock) }
-	var written time.Time // when the Git provider received the comment
-	sent := outbox.Send(ctx, clock, d.Messages, &r.receivers, r.sender(persisted, provider, &written))
+	var got received
+	sent := outbox.Send(ctx, clock, d.Messages, &r.receivers, r.sender(persisted, provider, &got))
 	if sent.Lost != nil {
 		ctrl.LoggerFrom(ctx).Info("reaction not sent", "error", sent.Lost.Error()) // the comment has the answer
 	}
 	acknowledged := acknowledge(persisted.Status, runs, sent)
+	got.merge.record(&acknowledged)
 	if repo.Spec.PullRequests.CarryApproval.Accepts(v1alpha1.ApprovalReviews) {
-		show(&acknowledged, written)
+		show(&acknowledged, got.written)
 	}
 	if err := r.acknowledge(ctx, persisted, acknowledged); err != nil {
 		return statuswrite.Failed(err, cacheDelay)
@@ -143,6 +144,9 @@ func (r *Reconciler) reconcile(
 			result.RequeueAfter = sooner(result.RequeueAfter, d.Again)
 		}
 		return result, err
+	}
+	if got.merge != nil { // of which the comment has the answer
+		d.Again = sooner(d.Again, cacheDelay)
 	}
 	return ctrl.Result{RequeueAfter: d.Again}, nil
 }

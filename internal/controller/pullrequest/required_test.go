@@ -204,7 +204,8 @@ func TestRunThatAwaitsRequirementsIsAnEvent(t *testing.T) {
 	}
 }
 
-// Whether the base has changed the code of a Stack is read from the repository, if that is required.
+// Whether the base has changed the code of a Stack is read from the repository, if that is required, or if
+// Cairn merges what is applied.
 func TestDivergedStacksAreFound(t *testing.T) {
 	l := newListing(t, "app", "net")
 	l.repo.Spec.PullRequests.Apply = v1alpha1.ApplyBeforeMerge
@@ -234,5 +235,9 @@ func TestDivergedStacksAreFound(t *testing.T) {
 	}
 	if got := diverged(v1alpha1.RequirementApproved); got != nil {
 		t.Errorf("not required: %v", got)
+	}
+	l.repo.Spec.PullRequests.AutomaticMerge = &v1alpha1.AutomaticMerge{Method: v1alpha1.MergeMethodMerge}
+	if got := diverged(); !slices.Equal(got, []string{"net"}) {
+		t.Errorf("for an automatic merge: %v", got)
 	}
 }

@@ -372,14 +372,14 @@ func (upserts) Limits() pulls.Limits { return pulls.Limits{Comment: 1000} }
 func TestOnlyTheCommentWithThePlansShowsThem(t *testing.T) {
 	w := approvable()
 	for key, want := range map[string]time.Time{commentKey: postedAt, resultKey: {}} {
-		var written time.Time
+		var got received
 		r := &Reconciler{Client: fake.NewClientBuilder().Build()}
 		report := w.reportOf(&w.PullRequest.Status)
 		report.Stacks = nil
-		send := r.sender(w.PullRequest, Provider{Client: upserts{}}, &written)
+		send := r.sender(w.PullRequest, Provider{Client: upserts{}}, &got)
 		response, err := send(t.Context(), w.commentMessage(key, report), outbox.Record{})
-		if err != nil || response.Reference != "7" || !written.Equal(want) {
-			t.Errorf("%s: %+v, %v, %v", key, response, err, written)
+		if err != nil || response.Reference != "7" || !got.written.Equal(want) {
+			t.Errorf("%s: %+v, %v, %v", key, response, err, got.written)
 		}
 	}
 }

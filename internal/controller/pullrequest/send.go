@@ -29,11 +29,20 @@ type Plans interface {
 	Parts(ctx context.Context, namespace string, run types.UID, digest string) (map[string]string, error)
 }
 
-// sender returns how messages of a pull request are sent. It sets when the Git provider received the comment with the
-// plans.
-func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider, written *time.Time) outbox.Sender[content] {
+// received is what the Git provider answered.
+type received struct {
+	// written is when it received the comment with the plans; zero if it did not.
+	written time.Time
+	// merge is the answer to the request to merge; nil for none.
+	merge *mergeAnswer
+}
+
+// sender returns how messages of a pull request are sent. It sets what the Git provider answers.
+func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider, got *received) outbox.Sender[content] {
 	return func(ctx context.Context, m message, known outbox.Record) (response outbox.Response, err error) {
 		switch c := m.Content; {
+		case c.merge != nil:
+			err = r.sendMerge(ctx, provider, c, got)
 		case c.reaction != nil:
 			err = provider.React(ctx, int(pull.Spec.Number), c.reaction.comment, c.reaction.reaction)
 		case c.status != nil:
@@ -45,7 +54,7 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider, writt
 			var sent pulls.Written
 			sent, err = r.sendComment(ctx, pull, provider, *c.comment, known.Reference)
 			if response.Reference = strconv.FormatInt(sent.ID, 10); m.Key == commentKey {
-				*written = sent.At
+				got.written = sent.At
 			}
 		}
 		if pull.Status.Phase.Ended() && rejects(err) { // nothing that follows changes that

@@ -1022,6 +1022,42 @@ export interface components {
                         run?: string;
                     }[];
                 };
+                /**
+                 * @description AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a pull
+                 *     request that is merged or closed, it is set only if Cairn requested the merge.
+                 */
+                automaticMerge?: {
+                    /**
+                     * Format: int32
+                     * @description Attempts is the number of requests to merge this head.
+                     */
+                    attempts?: number;
+                    /**
+                     * Format: date-time
+                     * @description CommandAt is when Cairn read the newest command that applied the pull request. A newer command permits new attempts.
+                     *     Unset without a command.
+                     */
+                    commandAt?: string;
+                    /** @description Head is the only commit of the head that is merged. */
+                    head: string;
+                    /** @description Message is why it waits or failed, and what to do, at most 500 bytes. Unset otherwise. */
+                    message?: string;
+                    /**
+                     * @description Method is how it is merged.
+                     * @enum {string}
+                     */
+                    method: "Merge" | "Squash" | "Rebase";
+                    /**
+                     * Format: date-time
+                     * @description NextAttemptAt is when Cairn sends the request again after a failure. Unset if it does not.
+                     */
+                    nextAttemptAt?: string;
+                    /**
+                     * @description State of the merge.
+                     * @enum {string}
+                     */
+                    state: "Waiting" | "Merging" | "Accepted" | "Failed";
+                };
                 /** @description Commands are the results of comments that are commands. */
                 commands?: {
                     /** @description Allowances are what users allowed of the plans of that head commit, at most 50. */
@@ -2057,6 +2093,20 @@ export interface components {
                      * @enum {string}
                      */
                     apply: "AfterMerge" | "BeforeMerge";
+                    /**
+                     * @description AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its newest
+                     *     head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the Git
+                     *     provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method: Squash}.
+                     */
+                    automaticMerge?: {
+                        /**
+                         * @description Method is how the Git provider merges it: Merge with a merge commit, Squash, or Rebase. The repository has to allow
+                         *     it. At GitLab, the project decides between Merge and Rebase, so that only Merge and Squash are supported there.
+                         *     Example: Squash.
+                         * @enum {string}
+                         */
+                        method: "Merge" | "Squash" | "Rebase";
+                    };
                     /**
                      * @description CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
                      *     plans are approved after the merge. Example: {from: [Commands, Reviews], maxAge: 24h}.

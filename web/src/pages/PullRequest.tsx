@@ -99,6 +99,13 @@ export default function PullRequest() {
           </ul>
         </Section>
       )}
+      {status.automaticMerge && (
+        <Section title="Automatic merge">
+          <p className="p-3 break-words">
+            <Badge>{status.automaticMerge.state}</Badge> {safe(status.automaticMerge.message ?? "")}
+          </p>
+        </Section>
+      )}
       {status.apply && (
         <Section title={`After the merge (${(status.apply.stacks ?? []).length + (status.apply.moreStacks ?? 0)})`}>
           <SmallTable

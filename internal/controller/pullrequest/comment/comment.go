@@ -37,6 +37,8 @@ type PullRequest struct {
 	Requirements []v1alpha1.PullRequestRequirement `json:",omitempty"`
 	// Held are the Stacks to which the pull request is applied before the merge.
 	Held []Applied `json:",omitempty"`
+	// Merge is the automatic merge after the apply; nil if Cairn does not merge.
+	Merge *AutomaticMerge `json:",omitempty"`
 	// Reviews reports that a review at the Git provider approves plans.
 	Reviews bool `json:",omitempty"`
 	// Stacks are the affected Stacks that Cairn plans, or would plan, in any order.

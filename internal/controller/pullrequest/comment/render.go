@@ -178,6 +178,9 @@ func newDocument(pr PullRequest, f Format) document {
 			head.WriteString("\n")
 		}
 	}
+	if pr.Merge != nil {
+		head.WriteString(pr.Merge.text() + "\n\n")
+	}
 	d.head = head.String()
 	add(&d.above, section{title: "Reason", url: pr.URL}, newBlock("text", pr.Message, f.Limit))
 	add(&d.above, section{title: "Last command", url: pr.URL}, newBlock("text", pr.Answer, f.Limit))
