@@ -20,8 +20,8 @@ const failsToApply = `resource "terraform_data" "fails" {
 }
 `
 
-// TestCairnMergesAtGitea lets Cairn merge what is applied. A rule of the branch rejects it first, and a failed
-// apply is not merged.
+// TestCairnMergesAtGitea lets Cairn merge what is applied. A rule of the branch rejects it first, and an apply that does
+// not succeed is not merged.
 func TestCairnMergesAtGitea(t *testing.T) {
 	f := applying(t, func(spec *v1alpha1.RepositorySpec) {
 		spec.PullRequests.AutomaticMerge = &v1alpha1.AutomaticMerge{Method: v1alpha1.MergeMethodSquash}
@@ -60,12 +60,12 @@ func TestCairnMergesAtGitea(t *testing.T) {
 		must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, s))
 		return unless(isMerged(number) && s.Status.Hold == nil && s.Status.LastRun == "net-2" && s.Status.EndedHold == nil, s.Status)
 	})
-	if m := merge(number); m == nil || m.State != v1alpha1.AutomaticMergeAccepted || m.Head != head || m.Attempts < 2 {
+	if m := merge(number); m == nil || m.Head != head || m.Attempts < 2 { // the list may have it first
 		t.Errorf("the automatic merge is %+v", m)
 	}
 
 	number, head = apply("second", terraform("net", "3")+failsToApply)
-	f.await(number, head, "success", "It waits: `Stack default/net failed")
+	f.await(number, head, "success", "It waits: `Stack default/net is not applied yet") // it is retried
 	must(t, f.gitea.Call(ctx, f.root, "POST", repo+"/statuses/"+head, map[string]any{"context": "test/unit", "state": "success"}, nil))
 	head = f.push("second", map[string]string{"net/more.tf": "# a push"})
 	f.await(number, head, "success", "It waits: `Stack default/net has head ")
