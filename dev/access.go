@@ -38,8 +38,8 @@ func (c *ControlPlane) RESTConfigFor(user string, groups ...string) (*rest.Confi
 // WriteKubeconfig writes a kubeconfig of the Admin. Nothing else in the file is kept.
 func (c *ControlPlane) WriteKubeconfig(path string) error { return writeKubeconfig(path, c.admin) }
 
-// WriteAccountKubeconfig writes a kubeconfig of a service account. It has a certificate in place of a token, which would have
-// to be renewed.
+// WriteAccountKubeconfig writes a kubeconfig of a service account. It has a certificate in place of a token, which
+// would have to be renewed.
 func (c *ControlPlane) WriteAccountKubeconfig(path, namespace, account string) error {
 	groups := append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)
 	config, err := c.RESTConfigFor(serviceaccount.MakeUsername(namespace, account), groups...)

@@ -77,8 +77,8 @@ func (c *ControlPlane) apiServerArgs(o Options) []string {
 	return args
 }
 
-// controllers are what an API server alone would lack: owners that take what they own with them, namespaces that end and
-// have a service account and the CA, and roles like edit and admin that gather their rules.
+// controllers are what an API server alone would lack: owners that take what they own with them, namespaces that end
+// and have a service account and the CA, and roles like edit and admin that gather their rules.
 var controllers = []string{
 	"garbage-collector-controller",
 	"namespace-controller",
@@ -94,7 +94,8 @@ func (c *ControlPlane) controllerManagerArgs() []string {
 		"--root-ca-file=" + c.pki.Cert("ca"),
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--kube-api-qps=400", // the default of 20 keeps the garbage collector busy for eight minutes after 10,000 Stacks are added
+		// the default of 20 keeps the garbage collector busy for eight minutes after 10,000 Stacks are added
+		"--kube-api-qps=400",
 		"--kube-api-burst=800",
 	}
 }

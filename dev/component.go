@@ -64,8 +64,8 @@ func (c *ControlPlane) watch(of component) {
 	close(c.done)
 }
 
-// Done is closed when a component has ended by itself, after which the control plane is of no use and waits for Stop; or
-// when Stop is done.
+// Done is closed when a component has ended by itself, after which the control plane is of no use and waits for Stop;
+// or when Stop is done.
 func (c *ControlPlane) Done() <-chan struct{} { return c.done }
 
 // Err says, once Done is closed, which component ended by itself and how; nil after a Stop that came first.

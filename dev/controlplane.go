@@ -1,6 +1,6 @@
-// Package dev brings up a Kubernetes control plane on one machine, for `cairn dev` and for the tests: a real etcd, a real
-// kube-apiserver and a kube-controller-manager with the few controllers that Cairn needs. There is no node; the pretend
-// kubelet in dev/kubelet is one.
+// Package dev brings up a Kubernetes control plane on one machine, for `cairn dev` and for the tests: a real etcd, a
+// real kube-apiserver and a kube-controller-manager with the few controllers that Cairn needs. There is no node; the
+// pretend kubelet in dev/kubelet is one.
 //
 // Everything lives in one folder, which no one else can read, and may be kept:
 //
@@ -38,19 +38,19 @@ import (
 type Options struct {
 	// BinDir holds etcd, kube-apiserver and kube-controller-manager; empty is what BinDir() finds.
 	BinDir string
-	// DataDir is kept, and taken up again by the next control plane that is given it. Empty is a temporary folder, which
-	// Stop removes.
+	// DataDir is kept, and taken up again by the next control plane that is given it. Empty is a temporary folder,
+	// which Stop removes.
 	DataDir string
 	// Audit writes each change of the API to AuditLog().
 	Audit bool
 	// AuditReads, with Audit, writes what is only read there too; see Requests.
 	AuditReads bool
-	// Fsync makes etcd wait for the disk at each write. Without it everything is faster, and data survives the end of any
-	// process, but not always that of the machine.
+	// Fsync makes etcd wait for the disk at each write. Without it everything is faster, and data survives the end of
+	// any process, but not always that of the machine.
 	Fsync bool
-	// Install, if set, is called before the controllers start, with the access of an administrator. The garbage collector
-	// reads which resources the API has when it starts, and then every 30 seconds: until it does, an object of a CRD that
-	// is created later is deleted without the objects that it owns.
+	// Install, if set, is called before the controllers start, with the access of an administrator. The garbage
+	// collector reads which resources the API has when it starts, and then every 30 seconds: until it does, an object
+	// of a CRD that is created later is deleted without the objects that it owns.
 	Install func(context.Context, *rest.Config) error
 	// Log gets what happens; the zero Logger is silent.
 	Log logr.Logger
@@ -104,7 +104,8 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 		return nil, err
 	}
 
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not there after %s: see the logs in %s", startLimit, c.dir))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not there after %s: see the logs in %s",
+		startLimit, c.dir))
 	defer cancel()
 	// The API server is started beside etcd and tries to reach it until it is there; it needs longer to get that far.
 	complete := filepath.Join(c.dir, "complete")
@@ -139,8 +140,8 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	return c, nil
 }
 
-// readyPaths answer 200 once the control plane is up. The hooks left out of a later start only check for objects that are
-// there from the first, after a second's pause.
+// readyPaths answer 200 once the control plane is up. The hooks left out of a later start only check for objects that
+// are there from the first, after a second's pause.
 func readyPaths(fresh bool) []string {
 	ready := "/readyz"
 	if !fresh {
@@ -185,7 +186,8 @@ func (c *ControlPlane) prepare(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	c.token = rand.Text()
-	if err := os.WriteFile(filepath.Join(c.dir, tokensFile), fmt.Appendf(nil, "%s,%s,%[2]s,\"system:masters\"\n", c.token, Admin), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(c.dir, tokensFile), fmt.Appendf(nil, "%s,%s,%[2]s,\"system:masters\"\n",
+		c.token, Admin), 0o600); err != nil {
 		return fmt.Errorf("write the admin's token: %w", err)
 	}
 	manager, err := c.RESTConfigFor("system:kube-controller-manager", "system:masters")

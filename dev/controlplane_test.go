@@ -68,9 +68,10 @@ func TestDataAndTokensPersistAcrossRestarts(t *testing.T) {
 	if _, err := api.CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	token, err := api.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{Audiences: []string{"cairn"}},
-	}, metav1.CreateOptions{})
+	token, err := api.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default",
+		&authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{Audiences: []string{"cairn"}},
+		}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestDataAndTokensPersistAcrossRestarts(t *testing.T) {
 	if first.RESTConfig().Host != second.RESTConfig().Host {
 		t.Errorf("it was at %s and is at %s", first.RESTConfig().Host, second.RESTConfig().Host)
 	}
-	if out, err := kubectl(t, kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.word}"); err != nil || out != "hello" {
+	if out, err := kubectl(t, kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.word}"); err != nil ||
+		out != "hello" {
 		t.Errorf("kubectl with the kubeconfig from before: %q, %v", out, err)
 	}
 	review, err := apiOf(t, second).AuthenticationV1().TokenReviews().Create(t.Context(), &authenticationv1.TokenReview{
@@ -183,7 +185,8 @@ func TestControlPlane(t *testing.T) {
 
 	t.Run("owners take with them what they own", func(t *testing.T) {
 		ns := newNamespace(t, api)
-		owner, err := api.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+		owner, err := api.CoreV1().ConfigMaps(ns).Create(t.Context(),
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,10 +218,12 @@ func TestControlPlane(t *testing.T) {
 		}
 		began := time.Now()
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "hers"}}
-		if _, err := alice.CoreV1().ConfigMaps(ns).Create(t.Context(), cm, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		if _, err := alice.CoreV1().ConfigMaps(ns).Create(t.Context(), cm,
+			metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("not forbidden: %v", err)
 		}
-		if _, err := alice.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		if _, err := alice.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(
+			err) {
 			t.Errorf("not forbidden: %v", err)
 		}
 		var writes []Write
@@ -229,7 +234,8 @@ func TestControlPlane(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(writes) != 1 || writes[0].UserAgent != "alice's" || writes[0].Code != 403 || writes[0].Resource != "configmaps" || writes[0].Namespace != ns {
+		if len(writes) != 1 || writes[0].UserAgent != "alice's" || writes[0].Code != 403 ||
+			writes[0].Resource != "configmaps" || writes[0].Namespace != ns {
 			t.Errorf("got %+v", writes)
 		}
 	})
@@ -244,7 +250,8 @@ func TestControlPlane(t *testing.T) {
 
 func newNamespace(t *testing.T, api kubernetes.Interface) string {
 	t.Helper()
-	ns, err := api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	ns, err := api.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

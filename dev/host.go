@@ -27,7 +27,8 @@ func BinDir() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// lock keeps a data folder to one control plane. The kernel gives the lock back when this process ends, however it does.
+// lock keeps a data folder to one control plane. The kernel gives the lock back when this process ends, however it
+// does.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

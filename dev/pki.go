@@ -17,8 +17,8 @@ const (
 	nameKubeletClient = "kubelet-client"
 )
 
-// loadPKI takes up the authority and the key that signs service account tokens, so that both outlive this process, makes them the
-// first time, and signs what the API server needs.
+// loadPKI takes up the authority and the key that signs service account tokens, so that both outlive this process,
+// makes them the first time, and signs what the API server needs.
 func loadPKI(dir string) (*authority.Authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make certificates: %w", err)

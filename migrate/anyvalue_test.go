@@ -12,7 +12,8 @@ import (
 	"cairn.dev/cairn/migrate/convert"
 )
 
-// TestAnyValueAnywhere checks that any value of a field is either rejected or mentioned in a note, and that the result can be converted again.
+// TestAnyValueAnywhere checks that any value of a field is either rejected or mentioned in a note, and that the result
+// can be converted again.
 func TestAnyValueAnywhere(t *testing.T) {
 	values := []any{"x", 1.5, true, []any{"a", int64(1)}, map[string]any{"a": "b"}}
 	for _, file := range inputs(t) {
@@ -32,7 +33,8 @@ func TestAnyValueAnywhere(t *testing.T) {
 				// One object at a time, with those that it may need.
 				few := []unstructured.Unstructured{objects[i]}
 				for j := range objects {
-					if k := convert.IndexOf(kinds, objects[j].GetAPIVersion(), objects[j].GetKind()); j != i && k >= 0 && !kinds[k].Stack {
+					if k := convert.IndexOf(kinds, objects[j].GetAPIVersion(), objects[j].GetKind()); j != i &&
+						k >= 0 && !kinds[k].Stack {
 						few = append(few, objects[j])
 					}
 				}

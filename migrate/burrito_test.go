@@ -11,7 +11,8 @@ import (
 	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
-// TestEngineOfABurritoLayer checks that the engine is that of the repository unless the layer sets another one, as in burrito.
+// TestEngineOfABurritoLayer checks that the engine is that of the repository unless the layer sets another one, as in
+// burrito.
 func TestEngineOfABurritoLayer(t *testing.T) {
 	type engine = v1alpha1.Engine
 	grunt := func(version string, name v1alpha1.EngineName, of string) engine {
@@ -34,11 +35,13 @@ func TestEngineOfABurritoLayer(t *testing.T) {
 		},
 		"the layer has another version": {
 			`terraform: {enabled: true, version: "1.5.7"}`, `terraform: {version: "1.6.6"}`,
-			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.6.6"}, engine{Name: "Terraform", Version: "1.6.6"},
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.6.6"},
+			engine{Name: "Terraform", Version: "1.6.6"},
 		},
 		"the layer has another engine, in the version that the repository has for it": {
 			`{terraform: {enabled: true, version: "1.5.7"}, opentofu: {version: "1.9.0"}}`, `opentofu: {enabled: true}`,
-			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "OpenTofu", Version: "1.9.0"}, engine{Name: "OpenTofu", Version: "1.9.0"},
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "OpenTofu", Version: "1.9.0"},
+			engine{Name: "OpenTofu", Version: "1.9.0"},
 		},
 		"the layer has another engine, in any version": {
 			`terraform: {enabled: true, version: "1.5.7"}`, `opentofu: {enabled: true}`,
@@ -49,12 +52,15 @@ func TestEngineOfABurritoLayer(t *testing.T) {
 			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{}, grunt("1.0.0", "Terraform", "1.5.7"),
 		},
 		"Terragrunt of the repository, disabled by the layer": {
-			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`, `terragrunt: {enabled: false}`,
-			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.5.7"},
+			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`,
+			`terragrunt: {enabled: false}`,
+			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{Name: "Terraform", Version: "1.5.7"},
+			engine{Name: "Terraform", Version: "1.5.7"},
 		},
 		"the layer adds Terragrunt": {
 			`opentofu: {enabled: true, version: "1.9.0"}`, `terragrunt: {enabled: true, version: "1.1.3"}`,
-			&engine{Name: "OpenTofu", Version: "1.9.0"}, grunt("1.1.3", "OpenTofu", "1.9.0"), grunt("1.1.3", "OpenTofu", "1.9.0"),
+			&engine{Name: "OpenTofu", Version: "1.9.0"}, grunt("1.1.3", "OpenTofu", "1.9.0"),
+			grunt("1.1.3", "OpenTofu", "1.9.0"),
 		},
 		"burrito 0.4": {
 			`terraform: {version: "1.5.7", terragrunt: {enabled: true, version: "1.0.0"}}`, ``,
@@ -67,7 +73,8 @@ func TestEngineOfABurritoLayer(t *testing.T) {
 		"neither enables one": {`{}`, ``, nil, engine{Name: "OpenTofu"}, engine{Name: "OpenTofu"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const object = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: %s\nmetadata: {name: a, namespace: b}\nspec:\n  %s\n"
+			const object = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: %s\nmetadata: {name: a, " +
+				"namespace: b}\nspec:\n  %s\n"
 			spec := func(settings, more string) string {
 				if settings == "" || settings == "{}" {
 					return "{" + more + "}"
@@ -97,7 +104,8 @@ func TestEngineOfABurritoLayer(t *testing.T) {
 	}
 }
 
-// TestEmptyListsOfALayer checks that an empty list of a layer, as templates write it, does not override that of the repository, as in burrito.
+// TestEmptyListsOfALayer checks that an empty list of a layer, as templates write it, does not override that of the
+// repository, as in burrito.
 func TestEmptyListsOfALayer(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: config.terraform.padok.cloud/v1alpha1
@@ -113,7 +121,8 @@ metadata: {name: net}
 spec: {path: net, branch: main, repository: {name: a}, overrideRunnerSpec: {env: [], extraInitArgs: []}}
 `))
 	s := r.Stacks[0].Spec
-	if len(s.Env) != 1 || string(s.Backend.Config["key"].Raw) != `"prod"` || strings.Contains(manifest.Text(r.Notes), "nothing is known") {
+	if len(s.Env) != 1 || string(s.Backend.Config["key"].Raw) != `"prod"` ||
+		strings.Contains(manifest.Text(r.Notes), "nothing is known") {
 		t.Errorf("%v %v\n%s", s.Env, s.Backend.Config, manifest.Text(r.Notes))
 	}
 }

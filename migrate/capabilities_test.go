@@ -12,7 +12,8 @@ import (
 	"cairn.dev/cairn/migrate/convert"
 )
 
-// TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent in Cairn or a reason.
+// TestTableOfCapabilities checks that the table has the capabilities of each converted system, each with its equivalent
+// in Cairn or a reason.
 func TestTableOfCapabilities(t *testing.T) {
 	text, err := os.ReadFile("../docs/about/capabilities.md")
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 func uncovered(u unstructured.Unstructured, notes []manifest.Note) []string {
 	noted := map[string]bool{}
 	for _, n := range notes {
-		if n.Object.Name == u.GetName() && n.Object.Namespace == u.GetNamespace() && n.Object.Kind == u.GetKind() && n.Object.APIVersion == u.GetAPIVersion() {
+		if n.Object.Name == u.GetName() && n.Object.Namespace == u.GetNamespace() && n.Object.Kind == u.GetKind() &&
+			n.Object.APIVersion == u.GetAPIVersion() {
 			noted[n.Field] = true
 		}
 	}
@@ -66,7 +67,8 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range objects {
-				if objects[i].GroupVersionKind().Group == v1alpha1.GroupVersion.Group || objects[i].Object["spec"] == nil {
+				if objects[i].GroupVersionKind().Group == v1alpha1.GroupVersion.Group ||
+					objects[i].Object["spec"] == nil {
 					continue
 				}
 				if spec, ok := objects[i].Object["spec"].(map[string]any); ok {
@@ -78,7 +80,8 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, u := range objects {
-				if left := uncovered(u, r.Notes); len(left) > 0 && convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) >= 0 {
+				if left := uncovered(u, r.Notes); len(left) > 0 && convert.IndexOf(kinds, u.GetAPIVersion(),
+					u.GetKind()) >= 0 {
 					t.Errorf("%s %s: no note mentions %v", u.GetKind(), u.GetName(), left)
 				}
 			}
@@ -87,7 +90,8 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 }
 
 func TestUnknownFieldHasANote(t *testing.T) {
-	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, labels: {}}, spec: {tfconfig: {name: c, more: 1}, other: {"a.b": [x]}}}`))
+	r := convertText(t, []byte(
+		`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, labels: {}}, spec: {tfconfig: {name: c, more: 1}, other: {"a.b": [x]}}}`))
 	var unknown []string
 	for _, n := range r.Notes {
 		if n.Outcome == manifest.Unknown {
@@ -142,7 +146,8 @@ spec: {sourceRef: {kind: GitRepository, name: x}, interval: 1m}
 	if diff := cmp.Diff([]string{"a/demo", "a/demo-tf-operator", "b/demo"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if text := manifest.Text(r.Notes); !strings.Contains(text, "metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text,
+		"metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
 		t.Error(text)
 	}
 	// Existing objects of Cairn keep their names, and the others are renamed.
@@ -157,37 +162,50 @@ spec: {source: {inline: {main.tf: ""}}}
 	for _, s := range r.Stacks {
 		names = append(names, s.Namespace+"/"+s.Name)
 	}
-	if diff := cmp.Diff([]string{"a/demo", "a/demo-terraform-operator", "a/demo-tf-operator", "b/demo"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"a/demo", "a/demo-terraform-operator", "a/demo-tf-operator", "b/demo"},
+		names); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestLongNamesAreTruncated(t *testing.T) {
 	name := strings.Repeat("n", 250)
-	r := convertText(t, fmt.Appendf(nil, `{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: %s}, spec: {tfconfig: {name: c}}}`, name))
+	r := convertText(t, fmt.Appendf(nil,
+		`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: %s}, spec: {tfconfig: {name: c}}}`,
+		name))
 	if got := r.Stacks[0].Name; len(got) != convert.MaxStackName || got != convert.Shorten(name, convert.MaxStackName) {
 		t.Error(got)
 	}
 }
 
 func TestInvalidInputIsRejected(t *testing.T) {
-	const layer = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: TerraformLayer\nmetadata: {name: a, namespace: ns}\nspec: "
+	const layer = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: TerraformLayer\nmetadata: {name: a, " +
+		"namespace: ns}\nspec: "
 	for name, tt := range map[string]struct{ text, want string }{
-		"no kind":                {"{apiVersion: v1}", "an object without apiVersion and kind"},
-		"a namespace of no text": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: n}}", "ConfigMap a: metadata.namespace: a string is wanted, and this is true or false"},
-		"no name":                {"{apiVersion: v1, kind: ConfigMap}", "metadata.name is missing"},
-		"no object":              {"[1]", "document 1: it is not an object of Kubernetes"},
-		"no YAML":                {"a: b: c", "document 1: "},
-		"a key twice":            {"a: 1\na: 2", "document 1: "},
-		"two without a line":     {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", "document 1: something follows the end of its object"},
-		"one behind an end":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n...\napiVersion: v1", "document 1: something follows the end of its object"},
-		"a list of no objects":   {"{kind: List, apiVersion: v1, items: [1]}", "items[0] is not an object of Kubernetes"},
-		"a number for a path":    {layer + "{path: 3}", "TerraformLayer ns/a: spec.path: a string is wanted, and this is a number"},
-		"a path that leaves":     {layer + "{path: ../x}", "TerraformLayer ns/a: spec.path: the path ../x leaves the repository"},
-		"a text for a truth":     {layer + `{remediationStrategy: {autoApply: "yes"}}`, "true or false is wanted, and this is a string"},
-		"half a number":          {layer + `{runHistoryPolicy: {runs: 1.5}}`, "a whole number is wanted, and this is 1.5"},
-		"a map for a list":       {layer + `{overrideRunnerSpec: {env: {a: b}}}`, "a list is wanted, and this is a map"},
-		"the same, differently":  {layer + "{path: a}\n---\n" + layer + "{path: b}", "TerraformLayer ns/a is there twice, and not the same"},
+		"no kind": {"{apiVersion: v1}", "an object without apiVersion and kind"},
+		"a namespace of no text": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: n}}",
+			"ConfigMap a: metadata.namespace: a string is wanted, and this is true or false"},
+		"no name":     {"{apiVersion: v1, kind: ConfigMap}", "metadata.name is missing"},
+		"no object":   {"[1]", "document 1: it is not an object of Kubernetes"},
+		"no YAML":     {"a: b: c", "document 1: "},
+		"a key twice": {"a: 1\na: 2", "document 1: "},
+		"two without a line": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n{apiVersion: v1, kind: " +
+			"ConfigMap, metadata: {name: b}}", "document 1: something follows the end of its object"},
+		"one behind an end": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n...\napiVersion: v1",
+			"document 1: something follows the end of its object"},
+		"a list of no objects": {"{kind: List, apiVersion: v1, items: [1]}",
+			"items[0] is not an object of Kubernetes"},
+		"a number for a path": {layer + "{path: 3}", "TerraformLayer ns/a: spec.path: a string is wanted, and this " +
+			"is a number"},
+		"a path that leaves": {layer + "{path: ../x}", "TerraformLayer ns/a: spec.path: the path ../x leaves " +
+			"the repository"},
+		"a text for a truth": {layer + `{remediationStrategy: {autoApply: "yes"}}`,
+			"true or false is wanted, and this is a string"},
+		"half a number": {layer + `{runHistoryPolicy: {runs: 1.5}}`,
+			"a whole number is wanted, and this is 1.5"},
+		"a map for a list": {layer + `{overrideRunnerSpec: {env: {a: b}}}`, "a list is wanted, and this is a map"},
+		"the same, differently": {layer + "{path: a}\n---\n" + layer + "{path: b}",
+			"TerraformLayer ns/a is there twice, and not the same"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := Read([]byte(tt.text))
@@ -224,14 +242,16 @@ func TestConcatenatedJSONObjects(t *testing.T) {
 }
 
 func TestDuplicateObjects(t *testing.T) {
-	const stack = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: a}\nspec: {tfconfig: {name: c}}\n"
+	const stack = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: a}\nspec: {tfconfig: " +
+		"{name: c}}\n"
 	if r := convertText(t, []byte(stack+"---\n"+stack)); len(r.Stacks) != 1 {
 		t.Error(r.Stacks)
 	}
 }
 
 func TestDeletedObjectsAreSkipped(t *testing.T) {
-	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {tfconfig: {name: c}}}`))
+	r := convertText(t, []byte(
+		`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {tfconfig: {name: c}}}`))
 	if len(r.Stacks) != 0 || !strings.Contains(manifest.Text(r.Notes), "it is being deleted") {
 		t.Error(r.Stacks, manifest.Text(r.Notes))
 	}
@@ -259,21 +279,25 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 		r.Hold()
 		for i, s := range r.Stacks {
 			if slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool {
-				return o.GetAPIVersion() == s.APIVersion && o.GetNamespace() == s.Namespace && o.GetName() == s.Name && o.GetKind() == "Stack"
+				return o.GetAPIVersion() == s.APIVersion && o.GetNamespace() == s.Namespace && o.GetName() == s.Name &&
+					o.GetKind() == "Stack"
 			}) {
 				if diff := cmp.Diff(was.Stacks[i], s); diff != "" {
 					t.Errorf("%s: an existing %s is changed: %s", file, s.Name, diff)
 				}
 				continue
 			}
-			if s.Spec.Apply == v1alpha1.ApplyAutomatic || s.Spec.DeletionPolicy == v1alpha1.DeletionDestroy || s.Spec.DeletionPolicy == "" {
+			if s.Spec.Apply == v1alpha1.ApplyAutomatic || s.Spec.DeletionPolicy == v1alpha1.DeletionDestroy ||
+				s.Spec.DeletionPolicy == "" {
 				t.Errorf("%s: %s has apply %s and deletion %s", file, s.Name, s.Spec.Apply, s.Spec.DeletionPolicy)
 			}
 		}
 	}
-	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a}, spec: {tfconfig: {name: c}}}`))
+	r := convertText(t, []byte(
+		`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a}, spec: {tfconfig: {name: c}}}`))
 	r.Hold()
-	if text := manifest.Text(r.Notes); !strings.Contains(text, "Manual for now") || !strings.Contains(text, "Orphan for now") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text, "Manual for now") ||
+		!strings.Contains(text, "Orphan for now") {
 		t.Error(text)
 	}
 }
@@ -292,7 +316,8 @@ metadata:
 spec: {tfconfig: {name: c}}
 `))
 	s := r.Stacks[0]
-	if diff := cmp.Diff([]map[string]string{{"team": "net"}, {"owner": "me"}}, []map[string]string{s.Labels, s.Annotations}); diff != "" || len(s.OwnerReferences) > 0 {
+	if diff := cmp.Diff([]map[string]string{{"team": "net"}, {"owner": "me"}},
+		[]map[string]string{s.Labels, s.Annotations}); diff != "" || len(s.OwnerReferences) > 0 {
 		t.Error(diff, s.OwnerReferences)
 	}
 	if text := manifest.Text(r.Notes); !strings.Contains(text, "the owner of the old object has to create the Stack") {
@@ -339,17 +364,24 @@ metadata: {name: infra, namespace: a}
 spec: {url: "https://git.example.com/acme/mine.git"}
 `
 	for name, tt := range map[string]struct{ text, want string }{
-		"all":        {layer + strings.ReplaceAll(sources, "NAMESPACE", "a"), "burrito:infra flux:infra-flux | infra:infra-alustan layer:infra tofu:infra-flux"},
-		"Cairn's":    {layer + strings.ReplaceAll(sources, "NAMESPACE", "a") + mine, "mine:infra burrito:infra-burrito flux:infra-flux | infra:infra-alustan layer:infra-burrito tofu:infra-flux"},
-		"one absent": {layer + strings.ReplaceAll(sources, "NAMESPACE", "b"), "burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
-		"one deleted": {layer + strings.ReplaceAll(sources, "NAMESPACE", `a, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+		"all": {layer + strings.ReplaceAll(sources, "NAMESPACE", "a"),
+			"burrito:infra flux:infra-flux | infra:infra-alustan layer:infra tofu:infra-flux"},
+		"Cairn's": {layer + strings.ReplaceAll(sources, "NAMESPACE", "a") + mine,
+			"mine:infra burrito:infra-burrito flux:infra-flux | infra:infra-alustan layer:infra-burrito " +
+				"tofu:infra-flux"},
+		"one absent": {layer + strings.ReplaceAll(sources, "NAMESPACE", "b"),
+			"burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
+		"one deleted": {layer + strings.ReplaceAll(sources, "NAMESPACE",
+			`a, deletionTimestamp: "2026-01-01T00:00:00Z"`),
 			"burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
 		"all absent": {layer, " | infra:infra layer:infra-burrito tofu:infra-tofu-controller"},
 	} {
 		r := convertText(t, []byte(tt.text))
 		var repositories, stacks []string
 		for _, repo := range r.Repositories {
-			repositories = append(repositories, strings.TrimSuffix(strings.TrimPrefix(repo.Spec.URL, "https://git.example.com/acme/"), ".git")+":"+repo.Name)
+			repositories = append(repositories,
+				strings.TrimSuffix(strings.TrimPrefix(repo.Spec.URL, "https://git.example.com/acme/"), ".git")+
+					":"+repo.Name)
 		}
 		for _, s := range r.Stacks {
 			stacks = append(stacks, s.Name+":"+s.Spec.Source.Git.Repository.Name)
@@ -371,7 +403,8 @@ spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'b
 `
 	var text string
 	for name, source := range map[string]string{
-		"a": "https://git.example.com/acme/infra.git//a?ref=main", "b": "https://git.example.com/acme/infra.git//b?ref=v1", "c": "https://other.example.com/acme/infra.git",
+		"a": "https://git.example.com/acme/infra.git//a?ref=main",
+		"b": "https://git.example.com/acme/infra.git//b?ref=v1", "c": "https://other.example.com/acme/infra.git",
 	} {
 		text += "---" + strings.NewReplacer("NAME", name, "SOURCE", source).Replace(one)
 	}
@@ -381,7 +414,8 @@ spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'b
 		got = append(got, repo.Name+" "+repo.Spec.URL)
 	}
 	for _, s := range r.Stacks {
-		got = append(got, s.Name+" "+s.Spec.Source.Git.Repository.Name+" "+s.Spec.Source.Git.Path+" "+s.Spec.Source.Git.Ref)
+		got = append(got, s.Name+" "+s.Spec.Source.Git.Repository.Name+" "+s.Spec.Source.Git.Path+" "+
+			s.Spec.Source.Git.Ref)
 	}
 	other := "acme-infra-" + convert.Digest("https://other.example.com/acme/infra.git")
 	want := []string{
@@ -404,7 +438,8 @@ spec:
   gitRepo: {url: "git@git.example.com:acme/infra.git", branch: main, sshKeySecret: {name: "k; touch /tmp/a", key: "x}'; touch /tmp/b; '"}}
 `))
 	text := manifest.Text(r.Notes)
-	for _, want := range []string{`get secret 'k; touch /tmp/a' -o`, `'{{index .data "x}'\''; touch /tmp/b; '\''" | base64decode}}'`} {
+	for _, want := range []string{`get secret 'k; touch /tmp/a' -o`,
+		`'{{index .data "x}'\''; touch /tmp/b; '\''" | base64decode}}'`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -424,7 +459,8 @@ metadata: {name: b}
 spec: {terraformVersion: "1.5.5\n  spec.apply  became  spec.apply Never\e[1A", terraformModule: {inline: x}, backend: 'backend "http" {}'}
 `))
 	text := manifest.Text(r.Notes)
-	if strings.ContainsAny(text, "\x1b\a\u202e") || strings.Contains(text, "\nStack b") || strings.Contains(text, "\n  spec.apply  became") {
+	if strings.ContainsAny(text, "\x1b\a\u202e") || strings.Contains(text, "\nStack b") ||
+		strings.Contains(text, "\n  spec.apply  became") {
 		t.Errorf("%q", text)
 	}
 }
@@ -454,11 +490,13 @@ spec:
 	for name, value := range s.Backend.Config {
 		config[name] = string(value.Raw)
 	}
-	want := map[string]string{"bucket": `"my states"`, "key": `"net.tfstate"`, "region": `"eu-west-1"`, "profile": `"a b"`}
+	want := map[string]string{"bucket": `"my states"`, "key": `"net.tfstate"`, "region": `"eu-west-1"`,
+		"profile": `"a b"`}
 	if diff := cmp.Diff(want, config); diff != "" {
 		t.Error(diff)
 	}
-	if text := manifest.Text(r.Notes); strings.Contains(text, "shh-canary") || !strings.Contains(text, "a quote in it does not end") {
+	if text := manifest.Text(r.Notes); strings.Contains(text, "shh-canary") ||
+		!strings.Contains(text, "a quote in it does not end") {
 		t.Error(text)
 	}
 }
@@ -488,7 +526,8 @@ func TestTerragruntOfOldBurrito(t *testing.T) {
 		"spec": {"path": "net", "branch": "main", "repository": {"name": "infra"}%s}}`
 	grunt := func(version string) v1alpha1.Engine {
 		return v1alpha1.Engine{
-			Name: v1alpha1.EngineTerragrunt, Version: version, Wrapped: &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"},
+			Name: v1alpha1.EngineTerragrunt, Version: version,
+			Wrapped: &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"},
 		}
 	}
 	for _, c := range []struct {
@@ -499,7 +538,8 @@ func TestTerragruntOfOldBurrito(t *testing.T) {
 		{true, ``, grunt("0.45.4")},
 		{false, ``, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"}},
 		{false, `, "terraform": {"terragrunt": {"enabled": true, "version": "0.44.5"}}`, grunt("0.44.5")},
-		{true, `, "terraform": {"version": "1.3.1", "terragrunt": {"enabled": false}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.3.1"}},
+		{true, `, "terraform": {"version": "1.3.1", "terragrunt": {"enabled": false}}`,
+			v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.3.1"}},
 	} {
 		objects, err := Read([]byte(fmt.Sprintf(repository, c.repository) + "\n---\n" + fmt.Sprintf(layer, c.layer)))
 		if err != nil {
@@ -553,15 +593,16 @@ spec: {source: {inline: {main.tf: ""}}}
 		}
 	}
 	want := map[string]string{
-		"a/net-alustan": `"a/net/terraform.tfstate"`, "a/dns": `"a/dns/terraform.tfstate"`, "b/net": `"b/net/terraform.tfstate"`, "/net": `"default/net/terraform.tfstate"`,
+		"a/net-alustan": `"a/net/terraform.tfstate"`, "a/dns": `"a/dns/terraform.tfstate"`,
+		"b/net": `"b/net/terraform.tfstate"`, "/net": `"default/net/terraform.tfstate"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestWorkspaces checks objects that select a workspace: two of one folder without spec.workspace would apply to one state, that of the default
-// workspace. Where the name is in another object the Stack is suspended.
+// TestWorkspaces checks objects that select a workspace: two of one folder without spec.workspace would apply to one
+// state, that of the default workspace. Where the name is in another object the Stack is suspended.
 func TestWorkspaces(t *testing.T) {
 	const layer = `
 apiVersion: config.terraform.padok.cloud/v1alpha1
@@ -599,9 +640,11 @@ spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend 
 		want            string
 		suspended       bool
 	}{
-		"of a layer":                       {layer, "value: prod", "prod", false},
-		"of a Secret":                      {layer, "valueFrom: {secretKeyRef: {name: a, key: b}}", "", true},
-		"of the repository of a layer":     {strings.Replace(layer, ", overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}", "", 1) + repository, "value: prod", "prod", false},
+		"of a layer":  {layer, "value: prod", "prod", false},
+		"of a Secret": {layer, "valueFrom: {secretKeyRef: {name: a, key: b}}", "", true},
+		"of the repository of a layer": {
+			strings.Replace(layer, ", overrideRunnerSpec: {env: [{name: TF_WORKSPACE, WORKSPACE}]}", "",
+				1) + repository, "value: prod", "prod", false},
 		"the default one of a layer":       {layer, "value: default", "", false},
 		"of the code's backend":            {flux, "workspace: prod", "prod", false},
 		"the default of the code's":        {flux, "workspace: default", "", false},
@@ -612,13 +655,16 @@ spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend 
 	} {
 		r := convertText(t, []byte(strings.ReplaceAll(tt.text, "WORKSPACE}", tt.workspace+"}")))
 		s, note := r.Stacks[0].Spec, "set spec.workspace to that name"
-		if s.Workspace != tt.want || s.Suspend != tt.suspended || strings.Contains(manifest.Text(r.Notes), note) != tt.suspended || len(s.Env) > 0 {
-			t.Errorf("%s: workspace %q, suspend is %v, env %v\n%s", name, s.Workspace, s.Suspend, s.Env, manifest.Text(r.Notes))
+		if s.Workspace != tt.want || s.Suspend != tt.suspended ||
+			strings.Contains(manifest.Text(r.Notes), note) != tt.suspended || len(s.Env) > 0 {
+			t.Errorf("%s: workspace %q, suspend is %v, env %v\n%s", name, s.Workspace, s.Suspend, s.Env,
+				manifest.Text(r.Notes))
 		}
 	}
 }
 
-// TestRefsOfFluxSources checks that a Stack gets the code of the branch that Flux fetched, which is master where the source names none.
+// TestRefsOfFluxSources checks that a Stack gets the code of the branch that Flux fetched, which is master where the
+// source names none.
 func TestRefsOfFluxSources(t *testing.T) {
 	const source = `
 apiVersion: source.toolkit.fluxcd.io/v1
@@ -646,7 +692,8 @@ spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}}
 	}
 }
 
-// TestPasswordInAnAlustanAddress checks that the password of an address is not in the Repository, which the API server would reject.
+// TestPasswordInAnAlustanAddress checks that the password of an address is not in the Repository, which the API server
+// would reject.
 func TestPasswordInAnAlustanAddress(t *testing.T) {
 	for _, at := range []string{"git.example.com/acme/infra.git", "github.com/acme/infra"} {
 		r := convertText(t, []byte(`
@@ -656,21 +703,23 @@ metadata: {name: a}
 spec: {scripts: {apply: {inline: x}}, gitRepo: {url: "https://me:shh-canary@`+at+`"}}
 `))
 		text := manifest.Text(r.Notes)
-		if url := r.Repositories[0].Spec.URL; url != "https://"+at || strings.Contains(text, "shh-canary") || !strings.Contains(text, "spec.credentials") {
+		if url := r.Repositories[0].Spec.URL; url != "https://"+at || strings.Contains(text, "shh-canary") ||
+			!strings.Contains(text, "spec.credentials") {
 			t.Errorf("%s\n%s", url, text)
 		}
 	}
 }
 
-// TestCommandsForStatesNameTheNamespace checks that a command of a note pushes a state to the Stack of the note: in the namespace of the user's
-// kubeconfig, another Stack can have the name.
+// TestCommandsForStatesNameTheNamespace checks that a command of a note pushes a state to the Stack of the note: in the
+// namespace of the user's kubeconfig, another Stack can have the name.
 func TestCommandsForStatesNameTheNamespace(t *testing.T) {
 	commands := regexp.MustCompile(`cairn (-n \S+ )?(state push|resume) [a-z-]+`)
 	for _, file := range append(inputs(t), "testdata/generate/monorepo.txtar") {
 		var r convert.Result
 		if strings.HasSuffix(file, ".txtar") {
 			var err error
-			if r, err = generate.Generate(generate.Code{Files: repositoryOf(t, file), URL: "https://git.example.com/acme/infra", Namespace: "infra"}); err != nil {
+			if r, err = generate.Generate(generate.Code{Files: repositoryOf(t, file),
+				URL: "https://git.example.com/acme/infra", Namespace: "infra"}); err != nil {
 				t.Fatal(err)
 			}
 		} else {
@@ -686,7 +735,8 @@ func TestCommandsForStatesNameTheNamespace(t *testing.T) {
 				namespace = "infra"
 			}
 			for _, found := range commands.FindAllStringSubmatch(n.Text, -1) {
-				if namespace != "" && found[1] != "-n "+namespace+" " && !strings.HasSuffix(found[0], "state push before") {
+				if namespace != "" && found[1] != "-n "+namespace+" " &&
+					!strings.HasSuffix(found[0], "state push before") {
 					t.Errorf("%s: %s: %q", file, n.Object, found[0])
 				}
 			}
@@ -694,8 +744,8 @@ func TestCommandsForStatesNameTheNamespace(t *testing.T) {
 	}
 }
 
-// TestStateOfAWorkspaceIsPulled checks that the command for a state to move pulls that of the object's workspace: that of the default one may be of
-// another object.
+// TestStateOfAWorkspaceIsPulled checks that the command for a state to move pulls that of the object's workspace: that
+// of the default one may be of another object.
 func TestStateOfAWorkspaceIsPulled(t *testing.T) {
 	const object = `
 apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -704,9 +754,10 @@ metadata: {name: a}
 spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
 `
 	for spec, want := range map[string]string{
-		`workspace: blue, backendConfig: {customConfiguration: 'backend "local" {}'}`: "tofu init && tofu workspace select blue && tofu state pull > a.tfstate",
-		`backendConfig: {customConfiguration: 'backend "local" {}'}`:                  "tofu init && tofu state pull > a.tfstate",
-		"workspace: blue, cloud: {organization: acme}":                                "tofu init && tofu state pull > a.tfstate",
+		`workspace: blue, backendConfig: {customConfiguration: 'backend "local" {}'}`: "tofu init && tofu workspace " +
+			"select blue && tofu state pull > a.tfstate",
+		`backendConfig: {customConfiguration: 'backend "local" {}'}`: "tofu init && tofu state pull > a.tfstate",
+		"workspace: blue, cloud: {organization: acme}":               "tofu init && tofu state pull > a.tfstate",
 	} {
 		r := convertText(t, []byte(strings.Replace(object, "SPEC", spec, 1)))
 		if text := manifest.Text(r.Notes); !strings.Contains(text, "backend: "+want) || !r.Stacks[0].Spec.Suspend {
@@ -715,8 +766,8 @@ spec: {interval: 1m, sourceRef: {kind: GitRepository, name: infra}, SPEC}
 	}
 }
 
-// TestObjectsOfPullRequestsAreNoStacks checks the objects that systems create for pull requests: each is a copy of another object, with the code of
-// the pull request and the state of the other.
+// TestObjectsOfPullRequestsAreNoStacks checks the objects that systems create for pull requests: each is a copy of
+// another object, with the code of the pull request and the state of the other.
 func TestObjectsOfPullRequestsAreNoStacks(t *testing.T) {
 	r := convertText(t, []byte(`
 apiVersion: config.terraform.padok.cloud/v1alpha1
@@ -761,7 +812,8 @@ spec: {path: code, interval: 1m, planOnly: true, sourceRef: {kind: GitRepository
 	for _, repo := range r.Repositories {
 		names = append(names, repo.Name)
 	}
-	if diff := cmp.Diff([]string{"layer", "tofu", "flux", "infra"}, names); diff != "" || strings.Contains(manifest.Text(r.Notes), "nothing is known") {
+	if diff := cmp.Diff([]string{"layer", "tofu", "flux", "infra"}, names); diff != "" ||
+		strings.Contains(manifest.Text(r.Notes), "nothing is known") {
 		t.Errorf("%s\n%s", diff, manifest.Text(r.Notes))
 	}
 }

@@ -86,8 +86,10 @@ func sameObject(a, b unstructured.Unstructured) bool {
 // FuzzGenerate checks that no repository causes a panic, and that each folder of code has a Stack or a note.
 func FuzzGenerate(f *testing.F) {
 	f.Add("main.tf", `terraform { required_version = "~> 1.5" }`, "a/main.tf", `module "b" { source = "../b" }`)
-	f.Add("modules/a/main.tf", `provider "a" {}`, "terragrunt.hcl", `include "root" { path = find_in_parent_folders() }`)
-	f.Add("a/b/main.tf.json", `{"terraform": {"backend": {"s3": {}}}}`, "x/terragrunt.hcl", `terraform { source = "../a" }`)
+	f.Add("modules/a/main.tf", `provider "a" {}`, "terragrunt.hcl",
+		`include "root" { path = find_in_parent_folders() }`)
+	f.Add("a/b/main.tf.json", `{"terraform": {"backend": {"s3": {}}}}`, "x/terragrunt.hcl",
+		`terraform { source = "../a" }`)
 	f.Add("a/prod.tfvars", "a = 1", "a/.terraform-version", "1.5.7")
 	f.Fuzz(func(t *testing.T, name, text, other, more string) {
 		files := fstest.MapFS{}

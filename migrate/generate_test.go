@@ -39,7 +39,8 @@ func TestGenerate(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
-			r, err := generate.Generate(generate.Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
+			r, err := generate.Generate(generate.Code{Files: repositoryOf(t, file),
+				URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,16 +54,19 @@ func TestGenerate(t *testing.T) {
 // TestFolderOfARepository checks that paths start at the repository's root.
 func TestFolderOfARepository(t *testing.T) {
 	files := fstest.MapFS{"net/main.tf": {}, "net/a.tfvars": {}}
-	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
+	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs/prod",
+		URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, repo := r.Stacks[0], r.Repositories[0]
-	if s.Name != "envs-prod-net" || s.Spec.Source.Git.Path != "envs/prod/net" || repo.Spec.URL != "https://git.example.com/acme/infra.git" || repo.Spec.Ref != "main" {
+	if s.Name != "envs-prod-net" || s.Spec.Source.Git.Path != "envs/prod/net" ||
+		repo.Spec.URL != "https://git.example.com/acme/infra.git" || repo.Spec.Ref != "main" {
 		t.Errorf("%+v %+v", s, repo)
 	}
 	text := manifest.Text(r.Notes)
-	if strings.Contains(text, "secret@") || !strings.Contains(text, "the user or password in the URL is left out") || !strings.Contains(text, "{path: envs/prod/net/a.tfvars}") {
+	if strings.Contains(text, "secret@") || !strings.Contains(text, "the user or password in the URL is left out") ||
+		!strings.Contains(text, "{path: envs/prod/net/a.tfvars}") {
 		t.Error(text)
 	}
 }
@@ -98,8 +102,10 @@ func TestTerragruntVersionIsNotUsedForOtherEngines(t *testing.T) {
 		files fstest.MapFS
 		want  v1alpha1.Engine
 	}{
-		"what the code requires": {fstest.MapFS{}, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "~> 1.5.0"}},
-		"a version file above":   {fstest.MapFS{".terraform-version": {Data: []byte("1.5.7")}}, v1alpha1.Engine{Name: v1alpha1.EngineTerraform}},
+		"what the code requires": {fstest.MapFS{}, v1alpha1.Engine{Name: v1alpha1.EngineTerraform,
+			Version: "~> 1.5.0"}},
+		"a version file above": {fstest.MapFS{".terraform-version": {Data: []byte("1.5.7")}},
+			v1alpha1.Engine{Name: v1alpha1.EngineTerraform}},
 	} {
 		tt.files["live/.terragrunt-version"] = &fstest.MapFile{Data: []byte("0.80.0")}
 		tt.files["live/net/main.tf"] = &fstest.MapFile{Data: []byte(code)}
@@ -107,7 +113,8 @@ func TestTerragruntVersionIsNotUsedForOtherEngines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Stacks[0].Spec.Engine; got != tt.want || strings.Contains(manifest.Text(r.Notes), ".opentofu-version") {
+		if got := r.Stacks[0].Spec.Engine; got != tt.want ||
+			strings.Contains(manifest.Text(r.Notes), ".opentofu-version") {
 			t.Errorf("%s: %+v\n%s", name, got, manifest.Text(r.Notes))
 		}
 	}
@@ -129,24 +136,29 @@ func TestWhatGenerateCannotKnowIsNoted(t *testing.T) {
 		note   string
 	}{
 		"a partial backend": {
-			code(`backend "s3" { key = "net" }`), v1alpha1.EngineOpenTofu, "its block lacks bucket: write what init was given by -backend-config",
+			code(`backend "s3" { key = "net" }`), v1alpha1.EngineOpenTofu,
+			"its block lacks bucket: write what init was given by -backend-config",
 		},
 		"a backend without arguments": {code(`backend "s3" {}`), v1alpha1.EngineOpenTofu, "its block has no arguments"},
 		"a version that only Terraform has": {
-			code(`required_version = "~> 1.15"`), v1alpha1.EngineTerraform, "no OpenTofu from 1.6 to 1.12, the newest that this version of Cairn knows, meets it",
+			code(`required_version = "~> 1.15"`), v1alpha1.EngineTerraform,
+			"no OpenTofu from 1.6 to 1.12, the newest that this version of Cairn knows, meets it",
 		},
 		"a version that does not exist": {
-			code(`required_version = ">= 1.99"`), v1alpha1.EngineTerraform, "and no Terraform to 1.16 does: correct the code",
+			code(`required_version = ">= 1.99"`), v1alpha1.EngineTerraform,
+			"and no Terraform to 1.16 does: correct the code",
 		},
 		"a symbolic link to the folder": {
-			with(code(""), "envs/prod", link("../net")), v1alpha1.EngineOpenTofu, "write a Stack with spec.source.git.path envs/prod",
+			with(code(""), "envs/prod", link("../net")), v1alpha1.EngineOpenTofu,
+			"write a Stack with spec.source.git.path envs/prod",
 		},
 	} {
 		r, err := generate.Generate(generate.Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
 		if err != nil || len(r.Stacks) != 1 {
 			t.Fatalf("%s: %d Stacks, %v", name, len(r.Stacks), err)
 		}
-		if got, notes := r.Stacks[0].Spec.Engine.Name, manifest.Text(r.Notes); got != tt.engine || !strings.Contains(notes, tt.note) {
+		if got, notes := r.Stacks[0].Spec.Engine.Name, manifest.Text(r.Notes); got != tt.engine ||
+			!strings.Contains(notes, tt.note) {
 			t.Errorf("%s: %s\n%s", name, got, notes)
 		}
 	}
@@ -180,19 +192,22 @@ func TestNewestEngineIsTheOneOfTheRelease(t *testing.T) {
 	t.Error("no OpenTofu in tools/checksums")
 }
 
-// TestModulesAboveTheFolder checks a module of the repository that is not in the folder: another one there has its path.
+// TestModulesAboveTheFolder checks a module of the repository that is not in the folder: another one there has its
+// path.
 func TestModulesAboveTheFolder(t *testing.T) {
 	files := fstest.MapFS{
 		"prod/main.tf": {Data: []byte("module \"net\" {\n  source = \"../../net\"\n}\n")},
 		"net/main.tf":  {Data: []byte("provider \"aws\" {}\n")},
 	}
-	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs", URL: "https://git.example.com/acme/infra.git"})
+	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs",
+		URL: "https://git.example.com/acme/infra.git"})
 	if err != nil || len(r.Stacks) != 2 {
 		t.Errorf("%v\n%s", err, manifest.Text(r.Notes))
 	}
 }
 
-// TestCodeOfTerragruntUnitsIsNoStack checks code that units run: a Stack of its own would create the resources of a unit once more.
+// TestCodeOfTerragruntUnitsIsNoStack checks code that units run: a Stack of its own would create the resources of a
+// unit once more.
 func TestCodeOfTerragruntUnitsIsNoStack(t *testing.T) {
 	unit := func(source string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte("terraform {\n  source = \"" + source + "\"\n}\n")}
@@ -214,12 +229,14 @@ func TestCodeOfTerragruntUnitsIsNoStack(t *testing.T) {
 	for _, s := range r.Stacks {
 		names = append(names, s.Name)
 	}
-	if diff := cmp.Diff([]string{"live-app", "live-net", "live-root", "stacks-dns"}, names); diff != "" || !strings.Contains(manifest.Text(r.Notes), "no Stack: the code that live/net runs") {
+	if diff := cmp.Diff([]string{"live-app", "live-net", "live-root", "stacks-dns"}, names); diff != "" ||
+		!strings.Contains(manifest.Text(r.Notes), "no Stack: the code that live/net runs") {
 		t.Errorf("%s\n%s", diff, manifest.Text(r.Notes))
 	}
 }
 
-// TestLinkedCodeIsRead checks files of code that are links to one that several folders share, and links to what is no file.
+// TestLinkedCodeIsRead checks files of code that are links to one that several folders share, and links to what is no
+// file.
 func TestLinkedCodeIsRead(t *testing.T) {
 	dir := t.TempDir()
 	apply := func(errs ...error) {
@@ -230,7 +247,8 @@ func TestLinkedCodeIsRead(t *testing.T) {
 	}
 	apply(os.MkdirAll(filepath.Join(dir, "envs", "prod"), 0o700), os.Mkdir(filepath.Join(dir, "shared"), 0o700))
 	apply(
-		os.WriteFile(filepath.Join(dir, "shared", "backend.txt"), []byte("terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n  }\n}\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "shared", "backend.txt"),
+			[]byte("terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n  }\n}\n"), 0o600),
 		os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"), []byte("provider \"google\" {}\n"), 0o600),
 		os.Symlink("../../shared/backend.txt", filepath.Join(dir, "envs", "prod", "backend.tf")),
 		os.Symlink("../../shared", filepath.Join(dir, "envs", "prod", "folder.tf")),

@@ -40,7 +40,8 @@ func documented(t *testing.T, kind, stack, namespace string, into any) {
 		t.Fatal("no manifests in docs/how-to/migrate-states.md")
 	}
 	for _, document := range strings.Split(string(block[1]), "---\n") {
-		document = strings.NewReplacer("net-state", stack+"-state", "tfstate-default-net", "tfstate-default-"+stack, "namespace: infra", "namespace: "+namespace).Replace(document)
+		document = strings.NewReplacer("net-state", stack+"-state", "tfstate-default-net", "tfstate-default-"+stack,
+			"namespace: infra", "namespace: "+namespace).Replace(document)
 		if strings.Contains(document, "\nkind: "+kind+"\n") {
 			apiserver.Must(t, yaml.UnmarshalStrict([]byte(document), into))
 			return
@@ -69,7 +70,8 @@ func run(t *testing.T, program, dir string, args ...string) (out string, code in
 	return string(text), 0
 }
 
-// TestMigratedStackUsesTheExistingState checks that the engine reads the Secret of the other system, with the backend of the Stack and a ServiceAccount with the permissions of docs/how-to/migrate-states.md.
+// TestMigratedStackUsesTheExistingState checks that the engine reads the Secret of the other system, with the backend
+// of the Stack and a ServiceAccount with the permissions of docs/how-to/migrate-states.md.
 func TestMigratedStackUsesTheExistingState(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) { checkMigratedState(t, program) })
@@ -80,19 +82,22 @@ func checkMigratedState(t *testing.T, program string) {
 	env := apiserver.New(t)
 	ctx, ns := context.Background(), env.Namespace
 	const code = "resource \"terraform_data\" \"a\" {\n  input = \"kept\"\n}\n"
-	const backend = "terraform {\n  backend \"kubernetes\" {\n    secret_suffix     = \"demo\"\n    in_cluster_config = true\n    namespace         = %q\n  }\n}\n"
+	const backend = "terraform {\n  backend \"kubernetes\" {\n    secret_suffix     = \"demo\"\n    " +
+		"in_cluster_config = true\n    namespace         = %q\n  }\n}\n"
 
 	// The state of the other system, created with its own permissions.
 	old := t.TempDir()
 	c := apiserver.Config
 	kubeconfig := filepath.Join(old, "kubeconfig")
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken}},
+		Clusters: map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData,
+			ClientKeyData: c.KeyData, Token: c.BearerToken}},
 		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test"}},
 		CurrentContext: "test",
 	}, kubeconfig))
-	theirs := strings.Replace(fmt.Sprintf(backend, ns), "in_cluster_config = true", fmt.Sprintf("config_path = %q", kubeconfig), 1)
+	theirs := strings.Replace(fmt.Sprintf(backend, ns), "in_cluster_config = true",
+		fmt.Sprintf("config_path = %q", kubeconfig), 1)
 	apiserver.Must(t, os.WriteFile(filepath.Join(old, "main.tf"), []byte(code+theirs), 0o600))
 	for _, args := range [][]string{{"init", "-no-color"}, {"apply", "-no-color", "-auto-approve"}} {
 		if out, code := run(t, program, old, args...); code != 0 {
@@ -102,8 +107,10 @@ func checkMigratedState(t *testing.T, program string) {
 
 	// The converted objects.
 	quoted, err := yaml.Marshal(map[string]any{
-		"apiVersion": "tf.galleybytes.com/v1beta1", "kind": "Terraform", "metadata": map[string]any{"name": "demo", "namespace": ns},
-		"spec": map[string]any{"terraformVersion": "1.5.5", "terraformModule": map[string]any{"inline": code}, "backend": fmt.Sprintf(backend, ns)},
+		"apiVersion": "tf.galleybytes.com/v1beta1", "kind": "Terraform",
+		"metadata": map[string]any{"name": "demo", "namespace": ns},
+		"spec": map[string]any{"terraformVersion": "1.5.5", "terraformModule": map[string]any{"inline": code},
+			"backend": fmt.Sprintf(backend, ns)},
 	})
 	apiserver.Must(t, err)
 	r := convertText(t, quoted)
@@ -133,7 +140,8 @@ func checkMigratedState(t *testing.T, program string) {
 	}
 	fmt.Fprintf(&file, "host = %q\ntoken = %q\ncluster_ca_certificate = %q\n", c.Host, token.Status.Token, c.CAData)
 	here := t.TempDir()
-	apiserver.Must(t, os.WriteFile(filepath.Join(here, "main.tf"), []byte(code+"terraform {\n  backend \"kubernetes\" {}\n}\n"), 0o600))
+	apiserver.Must(t, os.WriteFile(filepath.Join(here, "main.tf"),
+		[]byte(code+"terraform {\n  backend \"kubernetes\" {}\n}\n"), 0o600))
 	apiserver.Must(t, os.WriteFile(filepath.Join(here, "arguments"), []byte(file.String()), 0o600))
 	if out, code := run(t, program, here, "init", "-no-color", "-backend-config=arguments"); code != 0 {
 		t.Fatal(out)
@@ -142,7 +150,8 @@ func checkMigratedState(t *testing.T, program string) {
 		t.Errorf("exit code %d: the first plan is not empty:\n%s", code, out)
 	}
 	// Apply and destroy work too.
-	if out, code := run(t, program, here, "apply", "-no-color", "-auto-approve", "-replace=terraform_data.a"); code != 0 {
+	if out, code := run(t, program, here, "apply", "-no-color", "-auto-approve", "-replace=terraform_data.a"); code !=
+		0 {
 		t.Error(out)
 	}
 	if out, code := run(t, program, here, "destroy", "-no-color", "-auto-approve"); code != 0 {

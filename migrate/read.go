@@ -41,8 +41,8 @@ func Read(text []byte) ([]unstructured.Unstructured, error) {
 	}
 }
 
-// apart returns the values of a document of JSON, which may follow one another with nothing between, as jq writes them. What is YAML is one value:
-// its reader ignores a second one, so there must be none.
+// apart returns the values of a document of JSON, which may follow one another with nothing between, as jq writes them.
+// What is YAML is one value: its reader ignores a second one, so there must be none.
 func apart(document []byte) ([][]byte, error) {
 	var values [][]byte
 	for decoder := json.NewDecoder(bytes.NewReader(document)); ; {

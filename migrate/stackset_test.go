@@ -57,13 +57,15 @@ var trees = map[string]struct {
 	},
 	"several depths and folders": {
 		files: tree(
-			"envs/dev/net/main.tf", "envs/prod/net/main.tf", "global/dns/main.tofu", "global/iam/main.tf", "bootstrap/main.tf",
+			"envs/dev/net/main.tf", "envs/prod/net/main.tf", "global/dns/main.tofu", "global/iam/main.tf",
+			"bootstrap/main.tf",
 		),
 		include: []string{"bootstrap", "envs/{env}/net", "global/{name}"},
 	},
 	"modules between root modules": {
 		files: tree(
-			"envs/dev/net/main.tf", "envs/dev/modules/main.tf:variable \"a\" {}\n", "envs/prod/net/main.tf", "envs/prod/db/main.tf",
+			"envs/dev/net/main.tf", "envs/dev/modules/main.tf:variable \"a\" {}\n", "envs/prod/net/main.tf",
+			"envs/prod/db/main.tf",
 		),
 		include: []string{"envs/{env}/{name}"}, exclude: []string{"**/modules/**"},
 	},
@@ -75,7 +77,8 @@ var trees = map[string]struct {
 	},
 	"names that an expression does not give": {
 		files: tree(
-			"envs/a-b/c/main.tf", "envs/a/b-c/main.tf", "envs/My_App/c/main.tf", "envs/x__y/c/main.tf", "envs/x/(y)/main.tf",
+			"envs/a-b/c/main.tf", "envs/a/b-c/main.tf", "envs/My_App/c/main.tf", "envs/x__y/c/main.tf",
+			"envs/x/(y)/main.tf",
 		),
 		include: []string{"envs/{name}/c"}, exclude: []string{"envs/x__y/c"},
 		single: []string{"envs-a-b-c-", "envs-x-y", "envs-x-y-c"},
@@ -86,14 +89,17 @@ var trees = map[string]struct {
 	},
 	"units of Terragrunt": {
 		files: tree(
-			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+dependency("../a"), "live/terragrunt.hcl:", library,
+			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+dependency("../a"), "live/terragrunt.hcl:",
+			library,
 		),
 		include: []string{"live/{name}"}, after: []string{"live-b:live-a"},
 	},
 	"units of Terragrunt that include, beside other code": {
 		files: tree(
-			"root.hcl:"+unit, "live/prod/app/terragrunt.hcl:"+include+dependency("../db"), "live/prod/db/terragrunt.hcl:"+include+dependency("../vpc"),
-			"live/prod/vpc/terragrunt.hcl:"+include, "live/dev/vpc/terragrunt.hcl:"+include, "live/dev/app/terragrunt.hcl:"+include+dependency("../vpc"),
+			"root.hcl:"+unit, "live/prod/app/terragrunt.hcl:"+include+dependency("../db"),
+			"live/prod/db/terragrunt.hcl:"+include+dependency("../vpc"),
+			"live/prod/vpc/terragrunt.hcl:"+include, "live/dev/vpc/terragrunt.hcl:"+include,
+			"live/dev/app/terragrunt.hcl:"+include+dependency("../vpc"),
 			"live/dev/next/terragrunt.stack.hcl:", "live/prod/plain/main.tf", library, "bootstrap/main.tf",
 		),
 		include: []string{"live/{env}/{name}"}, exclude: []string{"live/dev/next"},
@@ -107,10 +113,12 @@ var trees = map[string]struct {
 	},
 	"units of Terragrunt whose order only Terragrunt knows": {
 		files: tree(
-			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+"dependency \"x\" {\n  config_path = get_env(\"X\")\n}\n", library,
+			"live/a/terragrunt.hcl:"+unit, "live/b/terragrunt.hcl:"+unit+
+				"dependency \"x\" {\n  config_path = get_env(\"X\")\n}\n", library,
 		),
 		include: []string{"live/{name}"},
-		notes:   "directories in place of terragrunt, so that spec.dependsOn is not set: generators[0]: terragrunt: unit live/b: live/b/terragrunt.hcl:",
+		notes: "directories in place of terragrunt, so that spec.dependsOn is not set: generators[0]: terragrunt: " +
+			"unit live/b: live/b/terragrunt.hcl:",
 	},
 }
 
@@ -143,7 +151,8 @@ func TestStackSetGeneratesTheSameStacks(t *testing.T) {
 				}
 				got = *r.StackSets[0].Spec.Generators[0].Terragrunt
 			}
-			if diff := cmp.Diff(v1alpha1.StackSetTerragrunt{Include: tt.include, Exclude: tt.exclude}, got); diff != "" {
+			if diff := cmp.Diff(v1alpha1.StackSetTerragrunt{Include: tt.include, Exclude: tt.exclude},
+				got); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(tt.after, r.After); diff != "" {
@@ -157,7 +166,8 @@ func TestStackSetGeneratesTheSameStacks(t *testing.T) {
 				return
 			}
 			for i, s := range r.Stacks {
-				if !strings.HasPrefix(s.Name, tt.single[i]) || !strings.Contains(manifest.Text(r.Notes), "Stack "+s.Name+" stays a Stack of its own") {
+				if !strings.HasPrefix(s.Name, tt.single[i]) ||
+					!strings.Contains(manifest.Text(r.Notes), "Stack "+s.Name+" stays a Stack of its own") {
 					t.Errorf("Stack %s of its own, want %s\n%s", s.Name, tt.single[i], manifest.Text(r.Notes))
 				}
 			}
@@ -284,7 +294,8 @@ func TestStackSetOfManyDirectories(t *testing.T) {
 		t.Errorf("%d Stacks of their own, and maxStacks %v", len(r.Stacks), set.Spec.MaxStacks)
 	}
 	none := sameWithStackSet(t, tree("net/main.tf"), "")
-	if len(none.StackSets) > 0 || len(none.Stacks) != 1 || !strings.Contains(manifest.Text(none.Notes), "no StackSet: no two root modules can share a template") {
+	if len(none.StackSets) > 0 || len(none.Stacks) != 1 || !strings.Contains(manifest.Text(none.Notes),
+		"no StackSet: no two root modules can share a template") {
 		t.Errorf("%v\n%s", none, manifest.Text(none.Notes))
 	}
 }

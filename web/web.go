@@ -18,7 +18,8 @@ import (
 //go:embed all:dist
 var embedded embed.FS
 
-// Handler serves the page, and answers with it to every path that is no file of it: the page reads the address by itself.
+// Handler serves the page, and answers with it to every path that is no file of it: the page reads the address by
+// itself.
 func Handler() http.Handler {
 	dist, err := fs.Sub(embedded, "dist")
 	if err != nil {
@@ -112,8 +113,9 @@ func handler(dist fs.FS) http.Handler {
 	})
 }
 
-// isFile reports whether a path is that of a file, and not of a view of the web UI: a web UI that is older than the program asks for assets that
-// are gone, and browsers for /favicon.ico. Deeper down a dot may be in the name of a Stack.
+// isFile reports whether a path is that of a file, and not of a view of the web UI: a web UI that is older than the
+// program asks for assets that are gone, and browsers for /favicon.ico. Deeper down a dot may be in the name of a
+// Stack.
 func isFile(name string) bool {
 	return strings.HasPrefix(name, assets) || !strings.Contains(name, "/") && strings.Contains(name, ".")
 }

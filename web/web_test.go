@@ -37,7 +37,8 @@ func ask(t *testing.T, dist fstest.MapFS, method, path string, header ...string)
 }
 
 func TestFiles(t *testing.T) {
-	const page, script, forever = "text/html; charset=utf-8", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
+	const page, script, forever = "text/html; charset=utf-8", "text/javascript; charset=utf-8",
+		"public, max-age=31536000, immutable"
 	for _, c := range []struct {
 		path        string
 		code        int
@@ -75,7 +76,8 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/assets/main-abc123.js", "/assets/none.js"} {
 		answer, _ := ask(t, built, http.MethodGet, path)
 		policy := answer.Header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "object-src 'none'"} {
+		for _, part := range []string{"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+			"form-action 'self'", "object-src 'none'"} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: the policy %q lacks %s", path, policy, part)
 			}
@@ -115,7 +117,8 @@ func TestFilesAreCompressed(t *testing.T) {
 			t.Errorf("%q: Vary is %q", accept, answer.Header.Get("Vary"))
 		}
 	}
-	if answer, body := ask(t, built, http.MethodGet, "/icon.svg", "Accept-Encoding", "br"); body != "<svg/>" || answer.Header.Get("Content-Encoding") != "" {
+	if answer, body := ask(t, built, http.MethodGet, "/icon.svg", "Accept-Encoding", "br"); body != "<svg/>" ||
+		answer.Header.Get("Content-Encoding") != "" {
 		t.Errorf("what is not compressed came as %q", body)
 	}
 }
@@ -126,7 +129,8 @@ func TestUnchangedFileIsNotSentAgain(t *testing.T) {
 	if first.Header.Get("ETag") == packed.Header.Get("ETag") {
 		t.Errorf("two forms have the one tag %s", first.Header.Get("ETag"))
 	}
-	if again, body := ask(t, built, http.MethodGet, "/stacks", "If-None-Match", first.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || body != "" {
+	if again, body := ask(t, built, http.MethodGet, "/stacks", "If-None-Match",
+		first.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || body != "" {
 		t.Errorf("what is known was answered with %d %q", again.StatusCode, body)
 	}
 	newer := fstest.MapFS{"index.html": {Data: []byte("another")}}
@@ -136,7 +140,8 @@ func TestUnchangedFileIsNotSentAgain(t *testing.T) {
 }
 
 func TestWritesAreRejected(t *testing.T) {
-	if answer, _ := ask(t, built, http.MethodPost, "/stacks"); answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") == "" {
+	if answer, _ := ask(t, built, http.MethodPost, "/stacks"); answer.StatusCode != http.StatusMethodNotAllowed ||
+		answer.Header.Get("Allow") == "" {
 		t.Errorf("a write was answered with %d", answer.StatusCode)
 	}
 	if answer, body := ask(t, built, http.MethodHead, "/"); answer.StatusCode != http.StatusOK || body != "" {
@@ -148,7 +153,8 @@ func TestMissingWebUIIsReported(t *testing.T) {
 	empty := fstest.MapFS{".gitkeep": {}, "assets/left-over.js": {Data: []byte("old()")}}
 	for _, path := range []string{"/", "/stacks/shop/web"} {
 		answer, body := ask(t, empty, http.MethodGet, path)
-		if !strings.Contains(body, "make web build") || !strings.Contains(body, "/api/v1") || answer.Header.Get("Cache-Control") != "no-cache" {
+		if !strings.Contains(body, "make web build") || !strings.Contains(body, "/api/v1") ||
+			answer.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s answered %q, %s", path, body, answer.Header.Get("Cache-Control"))
 		}
 	}

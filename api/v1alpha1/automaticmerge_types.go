@@ -4,9 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AutomaticMerge lets Cairn merge a pull request that is applied before its merge.
 type AutomaticMerge struct {
-	// Method is how the Git provider merges it: Merge with a merge commit, Squash, or Rebase. The repository has to allow
-	// it. At GitLab, the project decides between Merge and Rebase, so that only Merge and Squash are supported there.
-	// Example: Squash.
+	// Method is how the Git provider merges it: Merge with a merge commit, Squash, or Rebase. The repository has to
+	// allow it. At GitLab, the project decides between Merge and Rebase, so that only Merge and Squash are supported
+	// there. Example: Squash.
 	Method MergeMethod `json:"method"`
 }
 
@@ -48,8 +48,8 @@ type PullRequestAutomaticMerge struct {
 	Head string `json:"head"`
 	// Method is how it is merged.
 	Method MergeMethod `json:"method"`
-	// CommandAt is when Cairn read the newest command that applied the pull request. A newer command permits new attempts.
-	// Unset without a command.
+	// CommandAt is when Cairn read the newest command that applied the pull request. A newer command permits new
+	// attempts. Unset without a command.
 	// +optional
 	CommandAt metav1.Time `json:"commandAt,omitempty,omitzero"`
 	// State of the merge.

@@ -56,7 +56,8 @@ type BackendConfig struct {
 	Secret ObjectRef `json:"secret"`
 }
 
-// Name returns what messages call the backend: its type, "of the code", or "" for a nil Backend, when Cairn stores the state.
+// Name returns what messages call the backend: its type, "of the code", or "" for a nil Backend, when Cairn stores the
+// state.
 func (b *Backend) Name() string {
 	switch {
 	case b == nil:

@@ -34,8 +34,8 @@ const (
 const (
 	// ReasonDriftDetected of Drifted: a drift check found a difference. `cairn diff` shows it.
 	ReasonDriftDetected = "DriftDetected"
-	// ReasonTwoWriters of Contended: another writer and Cairn change the same resources in turns. The message has the Runs,
-	// and the time of the last change of the other writer. Let only one of them write.
+	// ReasonTwoWriters of Contended: another writer and Cairn change the same resources in turns. The message has the
+	// Runs, and the time of the last change of the other writer. Let only one of them write.
 	ReasonTwoWriters = "TwoWriters"
 	// ReasonNotImported of UntrackedResources: the resources could not be imported into the state. Import or
 	// delete them.

@@ -31,14 +31,16 @@ type Contributor struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// Users are the names under which the API server can know an author or committer, in lower case: the name, the
-	// e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com, alice].
+	// e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com,
+	// alice].
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	// +listType=atomic
 	// +optional
 	Users []string `json:"users,omitempty"`
-	// Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab.
+	// Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example:
+	// 1f3c2ab.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Of string `json:"of,omitempty"`
@@ -46,12 +48,12 @@ type Contributor struct {
 
 // Unapplied are the users who changed the inputs of a Stack since they were applied.
 type Unapplied struct {
-	// InputsDigest is the digest of the inputs of the last apply that succeeded. When the inputs are the same again, the
-	// changes are reverted and contributors is empty. Unset if no apply succeeded. Example: sha256:1f3c....
+	// InputsDigest is the digest of the inputs of the last apply that succeeded. When the inputs are the same again,
+	// the changes are reverted and contributors is empty. Unset if no apply succeeded. Example: sha256:1f3c....
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
-	// Commit is the commit of the last apply, or the first one that was read. Later commits are not applied. Unset if the
-	// code is not from git.
+	// Commit is the commit of the last apply, or the first one that was read. Later commits are not applied. Unset if
+	// the code is not from git.
 	// +optional
 	Commit string `json:"commit,omitempty"`
 	// Generation is the newest generation of the Stack whose user is known.

@@ -43,8 +43,8 @@ type DriftPauseList struct {
 
 // DriftPauseSpec has the decision of a user.
 type DriftPauseSpec struct {
-	// Resume ends the pause that began at a time. A later pause needs another decision. It requires the verb resume on the
-	// DriftPause; `cairn drift resume` sets it.
+	// Resume ends the pause that began at a time. A later pause needs another decision. It requires the verb resume on
+	// the DriftPause; `cairn drift resume` sets it.
 	// +optional
 	Resume *DriftResume `json:"resume,omitempty"`
 }

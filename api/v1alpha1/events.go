@@ -39,15 +39,17 @@ const (
 	EventStateMigrationRequested = "StateMigrationRequested"
 	// EventStateMigrated: the state was copied to a backend, or back to Cairn.
 	EventStateMigrated = "StateMigrated"
-	// EventStateRescuedLate: the runner of an attempt that had ended sent a state that it could not write before, as after a
-	// deletion of its pod by force. The message names the attempt; check the versions with `cairn state history`.
+	// EventStateRescuedLate: the runner of an attempt that had ended sent a state that it could not write before, as
+	// after a deletion of its pod by force. The message names the attempt; check the versions with `cairn state
+	// history`.
 	EventStateRescuedLate = "StateRescuedLate"
 )
 
 // Reasons of events on a Run.
 const (
-	// EventTokenMisused: the server rejected a request with the token of the Run's pod, because it is not from the runner of
-	// that pod. Code that the pod runs, such as a hook or a provider, read the token. Check what this code does.
+	// EventTokenMisused: the server rejected a request with the token of the Run's pod, because it is not from the
+	// runner of that pod. Code that the pod runs, such as a hook or a provider, read the token. Check what this code
+	// does.
 	EventTokenMisused = "TokenMisused"
 )
 

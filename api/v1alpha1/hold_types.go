@@ -27,8 +27,8 @@ type StackHold struct {
 	By string `json:"by"`
 	// Since is when Cairn read the command.
 	Since metav1.Time `json:"since"`
-	// Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the hold
-	// ends when the base is fetched.
+	// Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the
+	// hold ends when the base is fetched.
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
 }
@@ -97,8 +97,8 @@ type PullRequestHold struct {
 	Head string `json:"head"`
 	// Base is the commit of the base that the head is merged into.
 	Base string `json:"base"`
-	// Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in a
-	// hold of an earlier version, for which any branch counts.
+	// Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in
+	// a hold of an earlier version, for which any branch counts.
 	// +optional
 	Branch string `json:"branch,omitempty"`
 	// By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob.
@@ -123,7 +123,7 @@ type ApplyWhen string
 const (
 	// ApplyAfterMerge: the merge starts the apply.
 	ApplyAfterMerge ApplyWhen = "AfterMerge"
-	// ApplyBeforeMerge: the comment /cairn apply can start it before. Stacks that no user applied then are applied after
-	// the merge.
+	// ApplyBeforeMerge: the comment /cairn apply can start it before. Stacks that no user applied then are applied
+	// after the merge.
 	ApplyBeforeMerge ApplyWhen = "BeforeMerge"
 )

@@ -41,8 +41,8 @@ type NotificationList struct {
 // NotificationSpec declares which messages are sent, and where.
 type NotificationSpec struct {
 	// Namespaces are the namespaces whose Stacks the messages are about: names, or patterns in which * stands for any
-	// characters. Only a Notification in the namespace in which Cairn is installed can set it. At most 100. Default: the
-	// namespace of the Notification. Example: ["team-a-*"].
+	// characters. Only a Notification in the namespace in which Cairn is installed can set it. At most 100. Default:
+	// the namespace of the Notification. Example: ["team-a-*"].
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*-]+$`
@@ -103,8 +103,8 @@ const (
 	NotifyDriftFound NotificationEvent = "DriftFound"
 	// NotifyDriftGone: the drift is corrected, or has gone.
 	NotifyDriftGone NotificationEvent = "DriftGone"
-	// NotifyMassDrift: an unusual number of Stacks of a namespace began to drift within an hour, so no drift is corrected
-	// there. All Notifications that are about the namespace send it, whatever Stacks they select.
+	// NotifyMassDrift: an unusual number of Stacks of a namespace began to drift within an hour, so no drift is
+	// corrected there. All Notifications that are about the namespace send it, whatever Stacks they select.
 	NotifyMassDrift NotificationEvent = "MassDrift"
 	// NotifyContended: another writer and Cairn change the resources of the Stack in turns.
 	NotifyContended NotificationEvent = "Contended"
@@ -158,8 +158,9 @@ type NotificationStatus struct {
 	// +optional
 	Pending *PendingMessage `json:"pending,omitempty"`
 
-	// Reported are the events that the destination has messages about, or that pending is about, as long as they are true;
-	// of applies and destroys those after reportedUntil. At most 2000; further ones are not sent before there are fewer.
+	// Reported are the events that the destination has messages about, or that pending is about, as long as they are
+	// true; of applies and destroys those after reportedUntil. At most 2000; further ones are not sent before there are
+	// fewer.
 	// +listType=atomic
 	// +optional
 	Reported []ReportedEvent `json:"reported,omitempty"`
@@ -198,8 +199,8 @@ type ReportedEvent struct {
 	// Stack is the name of the Stack, as namespace/name if it is in another namespace. Without a name the event is one
 	// of the namespace. Example: net.
 	Stack string `json:"stack"`
-	// UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one with
-	// the same name.
+	// UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one
+	// with the same name.
 	UID types.UID `json:"uid,omitempty"`
 	// Event is what happened.
 	Event NotificationEvent `json:"event"`

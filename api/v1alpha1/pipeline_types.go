@@ -46,8 +46,8 @@ type PipelineList struct {
 
 // PipelineSpec declares the stages of a Pipeline.
 type PipelineSpec struct {
-	// Repository is the Repository whose commits are promoted. The Stacks of all stages must have their code from it. Its
-	// spec.allowedNamespaces must include the namespace of the Pipeline. It cannot change.
+	// Repository is the Repository whose commits are promoted. The Stacks of all stages must have their code from it.
+	// Its spec.allowedNamespaces must include the namespace of the Pipeline. It cannot change.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the Repository of a Pipeline cannot change: create another Pipeline"
 	Repository RepositoryRef `json:"repository"`
 
@@ -64,8 +64,8 @@ type PipelineSpec struct {
 	// +listMapKey=name
 	Stages []PipelineStage `json:"stages"`
 
-	// Releases is which releases a stage gets. Latest: the newest one that the stage before has completed; releases that
-	// did not begin in the stage are skipped. Every: each release, one after another. Default: Latest.
+	// Releases is which releases a stage gets. Latest: the newest one that the stage before has completed; releases
+	// that did not begin in the stage are skipped. Every: each release, one after another. Default: Latest.
 	// +kubebuilder:default=Latest
 	// +optional
 	Releases ReleasePolicy `json:"releases,omitempty"`
@@ -102,7 +102,7 @@ const (
 // +kubebuilder:validation:Enum=SameShape
 type CarryStageApproval string
 
-// CarrySameShape: if both plans change the same in the same way.
+// CarrySameShape carries an approval if both plans change the same in the same way.
 const CarrySameShape CarryStageApproval = "SameShape"
 
 // PipelineStage is a stage of a Pipeline.
@@ -113,8 +113,8 @@ type PipelineStage struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Stacks selects the Stacks of the stage in the namespace of the Pipeline by their labels. A Stack that several stages
-	// select starts no Run. Example: {matchLabels: {env: production}}.
+	// Stacks selects the Stacks of the stage in the namespace of the Pipeline by their labels. A Stack that several
+	// stages select starts no Run. Example: {matchLabels: {env: production}}.
 	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="must select by a label"
 	Stacks metav1.LabelSelector `json:"stacks"`
 
@@ -124,9 +124,9 @@ type PipelineStage struct {
 	Promote PromotionMode `json:"promote,omitempty"`
 
 	// CarryApproval lets an approval in the stage before count in this stage. SameShape: if the plan has the addresses,
-	// actions and changed attribute paths of the plan that a user approved there for the same release, whatever the values
-	// are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the selectors
-	// of the two stages name. Default: each plan is approved in this stage.
+	// actions and changed attribute paths of the plan that a user approved there for the same release, whatever the
+	// values are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the
+	// selectors of the two stages name. Default: each plan is approved in this stage.
 	// +optional
 	CarryApproval CarryStageApproval `json:"carryApproval,omitempty"`
 
@@ -135,8 +135,8 @@ type PipelineStage struct {
 	// +optional
 	Verify *StageVerification `json:"verify,omitempty"`
 
-	// Soak is the time that a release stays in the stage after it is applied and verified, before the stage is complete.
-	// It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
+	// Soak is the time that a release stays in the stage after it is applied and verified, before the stage is
+	// complete. It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('720h')",message="must be at least 0s and at most 720h"
 	// +optional
 	Soak *metav1.Duration `json:"soak,omitempty"`
@@ -144,17 +144,17 @@ type PipelineStage struct {
 
 // StageVerification is what a stage verifies.
 type StageVerification struct {
-	// Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply, and
-	// again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count. Drift
-	// checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
+	// Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply,
+	// and again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count.
+	// Drift checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
 	// +optional
 	Drift *DriftVerification `json:"drift,omitempty"`
 }
 
 // DriftVerification verifies that Stacks have no drift.
 type DriftVerification struct {
-	// Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release does
-	// not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
+	// Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release
+	// does not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be at least 1m and at most 24h"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
@@ -173,8 +173,8 @@ type PipelineStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Releases are the commits that changed the code of a Stack of the Pipeline, newest first: the last 20, and older ones
-	// that a stage has. Commits that were fetched together are one release.
+	// Releases are the commits that changed the code of a Stack of the Pipeline, newest first: the last 20, and older
+	// ones that a stage has. Commits that were fetched together are one release.
 	// +listType=atomic
 	// +optional
 	Releases []Release `json:"releases,omitempty"`
@@ -231,7 +231,8 @@ type ReleaseStage struct {
 	Name string `json:"name"`
 	// PromotedAt is the last time when the stage got the release.
 	PromotedAt metav1.Time `json:"promotedAt"`
-	// PromotedBy is the user who promoted it, as the name of a user for RBAC. Unset if the stage promotes automatically.
+	// PromotedBy is the user who promoted it, as the name of a user for RBAC. Unset if the stage promotes
+	// automatically.
 	// +optional
 	PromotedBy string `json:"promotedBy,omitempty"`
 	// CompletedAt is the time when the stage completed the release. Unset if it did not since promotedAt.
@@ -250,7 +251,8 @@ const (
 	StageWaiting StageState = "Waiting"
 	// StageProgressing: an affected Stack has not applied the release.
 	StageProgressing StageState = "Progressing"
-	// StageFailed: an affected Stack failed, or did not pass the verification. The release continues after a correction.
+	// StageFailed: an affected Stack failed, or did not pass the verification. The release continues after a
+	// correction.
 	StageFailed StageState = "Failed"
 	// StageVerifying: all affected Stacks have applied the release, and the verification has no result yet.
 	StageVerifying StageState = "Verifying"
@@ -279,8 +281,8 @@ type StageStatus struct {
 	Message string `json:"message,omitempty"`
 	// Stacks is the number of Stacks in the stage.
 	Stacks int32 `json:"stacks"`
-	// Affected is the number of Stacks whose code differs between base and the release, and of those that are not known to
-	// have applied base.
+	// Affected is the number of Stacks whose code differs between base and the release, and of those that are not known
+	// to have applied base.
 	Affected int32 `json:"affected"`
 	// Applied is the number of affected Stacks that have applied the release.
 	Applied int32 `json:"applied"`
@@ -292,15 +294,15 @@ type StageStatus struct {
 	// verifies nothing.
 	// +optional
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
-	// Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or if
-	// the release replaced one that the stage did not complete: all Stacks are affected then.
+	// Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or
+	// if the release replaced one that the stage did not complete: all Stacks are affected then.
 	// +optional
 	Base string `json:"base,omitempty"`
 	// Next is the release that the stage can get. Unset if there is none.
 	// +optional
 	Next string `json:"next,omitempty"`
-	// Hold is set after a user promoted an earlier release. The stage gets no release automatically until a user promotes
-	// a newer one, or the same one again.
+	// Hold is set after a user promoted an earlier release. The stage gets no release automatically until a user
+	// promotes a newer one, or the same one again.
 	// +optional
 	Hold *PromotionHold `json:"hold,omitempty"`
 }

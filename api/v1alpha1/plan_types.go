@@ -23,25 +23,25 @@ type Plan struct {
 	// function. An action is no resource: no other number includes it.
 	// +optional
 	Invoke int32 `json:"invoke,omitempty"`
-	// Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-	// to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-	// forget.
+	// Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+	// values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+	// count in forget.
 	// +optional
 	Refresh int32 `json:"refresh,omitempty"`
-	// Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-	// targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+	// Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+	// the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
 	// +optional
 	Partial string `json:"partial,omitempty"`
-	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-	// with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-	// such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-	// the plan file, the plan has members of a newer engine, or a script applies it. Example:
+	// Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+	// outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+	// their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+	// could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
 	// 5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
 	// +optional
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Shape is the same for two plans of this installation that change the same in the same way, with whatever
-	// values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-	// does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+	// values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+	// something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
 	// +optional
 	Shape string `json:"shape,omitempty"`
 	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
@@ -58,8 +58,8 @@ type Plan struct {
 	// ghcr.io/cairn-dev/cairn-tools:1.2.0@sha256:1f3c....
 	// +optional
 	Image string `json:"image,omitempty"`
-	// StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-	// time or no longer, or a destroy finds that none of its resources exist any more.
+	// StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+	// first time or no longer, or a destroy finds that none of its resources exist any more.
 	// +optional
 	StateOnly bool `json:"stateOnly,omitempty"`
 	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
@@ -79,8 +79,8 @@ type Plan struct {
 	// +optional
 	MoreOutputs int32 `json:"moreOutputs,omitempty"`
 	// Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-	// other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-	// KiB of them.
+	// other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+	// than 8 KiB of them.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional

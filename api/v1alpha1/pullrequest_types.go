@@ -64,8 +64,8 @@ type PullRequestSpec struct {
 	Author string `json:"author,omitempty"`
 	// State is Open, Merged or Closed.
 	State PullRequestState `json:"state"`
-	// MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the Git
-	// provider does not report it.
+	// MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the
+	// Git provider does not report it.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	// +optional
 	MergeCommit string `json:"mergeCommit,omitempty"`
@@ -123,9 +123,9 @@ const (
 	PullRequestFailed PullRequestPhase = "Failed"
 	// PullRequestDraft: it is a draft, and drafts are not planned.
 	PullRequestDraft PullRequestPhase = "Draft"
-	// PullRequestAwaitingCommand: it is from a fork, its author or the user of a commit does not have the verb plan on any
-	// affected Stack, or spec.pullRequests.requireCommand of the Repository is true. Nothing runs before a user with that
-	// verb comments /cairn plan with the head commit.
+	// PullRequestAwaitingCommand: it is from a fork, its author or the user of a commit does not have the verb plan on
+	// any affected Stack, or spec.pullRequests.requireCommand of the Repository is true. Nothing runs before a user
+	// with that verb comments /cairn plan with the head commit.
 	PullRequestAwaitingCommand PullRequestPhase = "AwaitingCommand"
 	// PullRequestPlanned: the affected Stacks are known, and their plans are created.
 	PullRequestPlanned PullRequestPhase = "Planned"
@@ -197,8 +197,8 @@ type PullRequestStatus struct {
 	// Unplanned is what the merge changes and no plan shows. Unset if there is nothing.
 	// +optional
 	Unplanned *PullRequestUnplanned `json:"unplanned,omitempty"`
-	// Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they read
-	// outputs that its plans change, by namespace and name. At most 100.
+	// Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they
+	// read outputs that its plans change, by namespace and name. At most 100.
 	// +listType=atomic
 	// +optional
 	Dependents []PullRequestDependent `json:"dependents,omitempty"`
@@ -206,8 +206,8 @@ type PullRequestStatus struct {
 	// Repository, which are not named.
 	// +optional
 	MoreDependents int32 `json:"moreDependents,omitempty"`
-	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
-	// no Stack.
+	// Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it
+	// affected no Stack.
 	// +optional
 	Apply *PullRequestApply `json:"apply,omitempty"`
 	// Requirements are those of the Repository for an apply before the merge, in the order of its list. Unset while the
@@ -215,13 +215,13 @@ type PullRequestStatus struct {
 	// +listType=atomic
 	// +optional
 	Requirements []PullRequestRequirement `json:"requirements,omitempty"`
-	// Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands. At
-	// most 500.
+	// Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands.
+	// At most 500.
 	// +listType=atomic
 	// +optional
 	Holds []PullRequestHold `json:"holds,omitempty"`
-	// AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a pull
-	// request that is merged or closed, it is set only if Cairn requested the merge.
+	// AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a
+	// pull request that is merged or closed, it is set only if Cairn requested the merge.
 	// +optional
 	AutomaticMerge *PullRequestAutomaticMerge `json:"automaticMerge,omitempty"`
 	// Commands are the results of comments that are commands.
@@ -260,8 +260,8 @@ type PullRequestDependent struct {
 	// planned after the merge too, or Cairn does not know the changes of all outputs.
 	// +optional
 	Possible bool `json:"possible,omitempty"`
-	// Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example: planned
-	// after staging/network is applied (vpc).
+	// Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example:
+	// planned after staging/network is applied (vpc).
 	Message string `json:"message"`
 }
 

@@ -40,10 +40,10 @@ type PullRequests struct {
 	// +kubebuilder:default=Skip
 	// +optional
 	Drafts Drafts `json:"drafts,omitempty"`
-	// RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each head
-	// is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
-	// repository can have code planned in the pull request of another user, since a Git provider does not prove who wrote
-	// a commit. Default: false.
+	// RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each
+	// head is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
+	// repository can have code planned in the pull request of another user, since a Git provider does not prove who
+	// wrote a commit. Default: false.
 	// +optional
 	RequireCommand bool `json:"requireCommand,omitempty"`
 	// MaxStacks is the maximum number of Stacks that a pull request plans without a comment that names them. At most
@@ -54,8 +54,8 @@ type PullRequests struct {
 	// +optional
 	MaxStacks *int32 `json:"maxStacks,omitempty"`
 	// StatusContext is the name of the aggregate commit status, and begins those of Stacks. Set another one if a second
-	// Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each name.
-	// Example: cairn-staging. Default: cairn.
+	// Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each
+	// name. Example: cairn-staging. Default: cairn.
 	// +kubebuilder:default=cairn
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
@@ -67,18 +67,18 @@ type PullRequests struct {
 	// +kubebuilder:default=AfterMerge
 	// +optional
 	Apply ApplyWhen `json:"apply,omitempty"`
-	// Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review of
-	// the head commit approves it, by another user than the one who opened it, and the Git provider requires no other
-	// review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head lacks
-	// changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on a merge.
-	// Default: none.
+	// Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review
+	// of the head commit approves it, by another user than the one who opened it, and the Git provider requires no
+	// other review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head
+	// lacks changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on
+	// a merge. Default: none.
 	// +kubebuilder:validation:MaxItems=3
 	// +listType=set
 	// +optional
 	Requirements []Requirement `json:"requirements,omitempty"`
 	// HoldTimeout is how long a pull request that is applied before its merge holds a Stack, from the command on. After
-	// it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the end
-	// of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
+	// it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the
+	// end of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
 	// +kubebuilder:default="72h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -86,9 +86,10 @@ type PullRequests struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('720h')",message="at least 1m and at most 720h"
 	// +optional
 	HoldTimeout *metav1.Duration `json:"holdTimeout,omitempty"`
-	// AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its newest
-	// head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the Git
-	// provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method: Squash}.
+	// AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its
+	// newest head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the
+	// Git provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method:
+	// Squash}.
 	// +optional
 	AutomaticMerge *AutomaticMerge `json:"automaticMerge,omitempty"`
 	// CarryApproval lets an approval in the pull request count after the merge, if the plan there does the same. Unset:
@@ -178,8 +179,8 @@ type RunPullRequest struct {
 	// PlanNumber is the number of the plan among those of the PullRequest.
 	// +optional
 	PlanNumber int64 `json:"planNumber,omitempty"`
-	// DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its destruction
-	// uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
+	// DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its
+	// destruction uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
 	// +optional
 	DestroyInputsDigest string `json:"destroyInputsDigest,omitempty"`
 	// NewStack is true if a StackSet would create the Stack after the merge, so that it does not exist. The Run then

@@ -33,8 +33,8 @@ type PullRequestStack struct {
 	// Message is why there is no plan, or why it failed.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
-	// last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
+	// Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which
+	// the last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
 	// Example: s3.
 	// +optional
 	Backend string `json:"backend,omitempty"`
@@ -50,12 +50,13 @@ type PullRequestStack struct {
 	// commit. The message has why.
 	// +optional
 	AwaitsCommand bool `json:"awaitsCommand,omitempty"`
-	// Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and that
-	// another Stack of the pull request adds. The message names both. The status of the pull request does not fail.
+	// Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and
+	// that another Stack of the pull request adds. The message names both. The status of the pull request does not
+	// fail.
 	// +optional
 	Deferred bool `json:"deferred,omitempty"`
-	// UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
-	// plan includes them. Unset if there was none. Example: net-2.
+	// UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that
+	// the plan includes them. Unset if there was none. Example: net-2.
 	// +optional
 	UnappliedRun string `json:"unappliedRun,omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged. Unset while it is not known.
@@ -64,8 +65,8 @@ type PullRequestStack struct {
 	// Retries is the number of comments that requested another plan of the same inputs.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
-	// Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while the
-	// comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
+	// Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while
+	// the comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
 	// +optional
 	Shown *PullRequestShown `json:"shown,omitempty"`
 	// Approval is the approval of the plan by a comment or a review. Unset if there is none.
@@ -79,8 +80,8 @@ type PullRequestShown struct {
 	Head string `json:"head"`
 	// Fingerprint is that of the plan. Another plan with this fingerprint does the same.
 	Fingerprint string `json:"fingerprint"`
-	// Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject ended
-	// the approvals before it.
+	// Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject
+	// ended the approvals before it.
 	Since metav1.Time `json:"since"`
 }
 
@@ -103,7 +104,8 @@ type PullRequestApproval struct {
 	// spec.preventSelfApproval of the Stack, the approval does not count then.
 	// +optional
 	Author bool `json:"author,omitempty"`
-	// Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else now.
+	// Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else
+	// now.
 	// +optional
 	Void string `json:"void,omitempty"`
 }
@@ -137,12 +139,13 @@ const (
 	StackMergeApply StackMergeAction = "Apply"
 	// StackMergeAwaitApproval: the plan waits for an approval.
 	StackMergeAwaitApproval StackMergeAction = "AwaitApproval"
-	// StackMergeWait: the merge is applied once another pull request that is applied to the Stack has ended, or once the
-	// stage of a Pipeline that selects the Stack has a release with the merge.
+	// StackMergeWait: the merge is applied once another pull request that is applied to the Stack has ended, or once
+	// the stage of a Pipeline that selects the Stack has a release with the merge.
 	StackMergeWait StackMergeAction = "Wait"
 	// StackMergeNothing: the plan has no changes.
 	StackMergeNothing StackMergeAction = "Nothing"
-	// StackMergeStop: nothing is applied and nothing is destroyed, for example since the directory of the Stack is gone.
+	// StackMergeStop: nothing is applied and nothing is destroyed, for example since the directory of the Stack is
+	// gone.
 	StackMergeStop StackMergeAction = "Stop"
 	// StackMergeMove: its StackSet lets the Stack read another directory, which is planned after the merge.
 	StackMergeMove StackMergeAction = "Move"
@@ -184,8 +187,9 @@ type PullRequestStackSet struct {
 	Namespace string `json:"namespace"`
 	// Name of the StackSet.
 	Name string `json:"name"`
-	// Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the pull
-	// request fails. Unset if it would write, or if it has the same error without the merge. Example: RenderingFailed.
+	// Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the
+	// pull request fails. Unset if it would write, or if it has the same error without the merge. Example:
+	// RenderingFailed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// Message explains the reason, or is what else prevents that the StackSet writes.

@@ -7,8 +7,8 @@ const (
 	// ReasonNotDelivered: no message was sent since the Notification was created or changed, so nothing is known of the
 	// destination. `cairn notify test` sends a message.
 	ReasonNotDelivered = "NotDelivered"
-	// ReasonDeliveryFailed: the destination does not accept a message. Cairn retries for 24 hours; the message describes
-	// the error.
+	// ReasonDeliveryFailed: the destination does not accept a message. Cairn retries for 24 hours; the message
+	// describes the error.
 	ReasonDeliveryFailed = "DeliveryFailed"
 	// ReasonNamespacesNotAllowed: spec.namespaces is set in a namespace in which it cannot be. Remove it, or create the
 	// Notification in the namespace in which Cairn is installed.

@@ -8,23 +8,24 @@ const (
 	ReasonPromoting = "Promoting"
 	// ReasonAwaitingPromotion: a stage waits for a user who promotes a release. `cairn promote` does.
 	ReasonAwaitingPromotion = "AwaitingPromotion"
-	// ReasonPromotionHeld: a user promoted an earlier release, so the stage gets no release automatically. A promotion of
-	// a newer release ends it.
+	// ReasonPromotionHeld: a user promoted an earlier release, so the stage gets no release automatically. A promotion
+	// of a newer release ends it.
 	ReasonPromotionHeld = "PromotionHeld"
-	// ReasonStageFailed: a Stack of a stage failed, or has drift that the stage verifies, so the next stage does not get
-	// the release. Correct the Stack: the release then continues.
+	// ReasonStageFailed: a Stack of a stage failed, or has drift that the stage verifies, so the next stage does not
+	// get the release. Correct the Stack: the release then continues.
 	ReasonStageFailed = "StageFailed"
-	// ReasonVerificationOverdue: the verification of a stage has no result within its timeout, so the next stage does not
-	// get the release. The verification continues. The message names the Stacks: check why their drift checks fail, or do
-	// not start.
+	// ReasonVerificationOverdue: the verification of a stage has no result within its timeout, so the next stage does
+	// not get the release. The verification continues. The message names the Stacks: check why their drift checks fail,
+	// or do not start.
 	ReasonVerificationOverdue = "VerificationOverdue"
-	// ReasonStageEmpty: a stage selects no Stack, so it completes no release. Correct its selector, or label the Stacks.
+	// ReasonStageEmpty: a stage selects no Stack, so it completes no release. Correct its selector, or label the
+	// Stacks.
 	ReasonStageEmpty = "StageEmpty"
-	// ReasonAwaitingRelease: the Pipeline has no release yet, or the stage of a Stack has none. The Stack stays as it is
-	// until then. In a merged pull request: the stage of the Stack does not have the merge yet.
+	// ReasonAwaitingRelease: the Pipeline has no release yet, or the stage of a Stack has none. The Stack stays as it
+	// is until then. In a merged pull request: the stage of the Stack does not have the merge yet.
 	ReasonAwaitingRelease = "AwaitingRelease"
-	// ReasonPipelineConflict: a Stack cannot have the release of a stage: several stages select it, its code is not from
-	// the Repository of the Pipeline, or a pull request holds it. It starts no Run.
+	// ReasonPipelineConflict: a Stack cannot have the release of a stage: several stages select it, its code is not
+	// from the Repository of the Pipeline, or a pull request holds it. It starts no Run.
 	ReasonPipelineConflict = "PipelineConflict"
 )
 

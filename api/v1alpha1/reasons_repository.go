@@ -58,7 +58,8 @@ var repositoryReasons = []Reason{
 	{Name: ReasonUnreachable, In: InRepository, Severity: SeverityError},
 	{Name: ReasonRefNotFound, In: InRepository | InStack | InStackSet | InPipeline, Severity: SeverityError},
 	{Name: ReasonTimeout, In: InRepository, Severity: SeverityError},
-	{Name: ReasonConfigurationInvalid, In: InRepository | InStack | InNotification | InPipeline, Severity: SeverityError},
+	{Name: ReasonConfigurationInvalid, In: InRepository | InStack | InNotification | InPipeline,
+		Severity: SeverityError},
 	{Name: ReasonCredentialsNotFound, In: InRepository | InNotification | InOther, Severity: SeverityError},
 	{Name: ReasonCredentialsInvalid, In: InRepository | InNotification | InOther, Severity: SeverityError},
 }

@@ -33,11 +33,12 @@ const (
 	ReasonRetrying = "Retrying"
 	// ReasonSuspended: spec.suspend of the Stack is true. `cairn resume` continues.
 	ReasonSuspended = "Suspended"
-	// ReasonWindowClosed: spec.windows of the Stack do not allow the operation now. The Run continues when a window opens.
+	// ReasonWindowClosed: spec.windows of the Stack do not allow the operation now. The Run continues when a window
+	// opens.
 	ReasonWindowClosed = "WindowClosed"
 	// ReasonAwaitingRequirements: the Run would apply a pull request before its merge, and that lacks what
-	// spec.pullRequests.requirements of its Repository requires, or Cairn cannot read whether it does. The message has who
-	// can act.
+	// spec.pullRequests.requirements of its Repository requires, or Cairn cannot read whether it does. The message has
+	// who can act.
 	ReasonAwaitingRequirements = "AwaitingRequirements"
 	// ReasonWindowInvalid: spec.windows of the Stack cannot be read. Correct them.
 	ReasonWindowInvalid = "WindowInvalid"
@@ -91,7 +92,8 @@ var runReasons = []Reason{
 		"cairn logs {run} shows why",
 		"cairn retry {stack} retries immediately",
 	}},
-	{Name: ReasonSuspended, In: InStack | InRun | InNotification, WaitsFor: WaitsForResume, Next: []string{"cairn resume {stack}"}},
+	{Name: ReasonSuspended, In: InStack | InRun | InNotification, WaitsFor: WaitsForResume,
+		Next: []string{"cairn resume {stack}"}},
 	{Name: ReasonWindowClosed, In: InStack | InRun, WaitsFor: WaitsForWindow},
 	{Name: ReasonAwaitingRequirements, In: InStack | InRun, WaitsFor: WaitsForRequirements},
 	{Name: ReasonWindowInvalid, In: InStack | InRun, Severity: SeverityError, WaitsFor: WaitsForWindow},

@@ -36,11 +36,11 @@ const (
 	ReasonDependencyCycle = "DependencyCycle"
 	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. Check its conditions.
 	ReasonDependencyNotReady = "DependencyNotReady"
-	// ReasonUpstreamHeld: a pull request is applied to a Stack that this one depends on, before its merge. Merge or close
-	// it.
+	// ReasonUpstreamHeld: a pull request is applied to a Stack that this one depends on, before its merge. Merge or
+	// close it.
 	ReasonUpstreamHeld = "UpstreamHeld"
-	// ReasonHeldCodeNotFound: the repository does not have the commit of the pull request any more that holds the Stack.
-	// Apply the pull request again, or unlock the Stack.
+	// ReasonHeldCodeNotFound: the repository does not have the commit of the pull request any more that holds the
+	// Stack. Apply the pull request again, or unlock the Stack.
 	ReasonHeldCodeNotFound = "HeldCodeNotFound"
 	// ReasonDependencyNotFound: a Stack that this one depends on does not exist. Create it, or remove the dependency.
 	ReasonDependencyNotFound = "DependencyNotFound"
@@ -102,7 +102,8 @@ const (
 	ReasonCodeNotFound = "CodeNotFound"
 	// ReasonModuleNotFound: the code calls a local module that the commit does not have. Correct the code.
 	ReasonModuleNotFound = "ModuleNotFound"
-	// ReasonVariableInvalid: a number in spec.variables has more digits than the API server keeps. Write it as a string.
+	// ReasonVariableInvalid: a number in spec.variables has more digits than the API server keeps. Write it as a
+	// string.
 	ReasonVariableInvalid = "VariableInvalid"
 	// ReasonVariableSetConflict: two VariableSets have the same name for the Stack. Set it in the Stack, or in one of
 	// them.

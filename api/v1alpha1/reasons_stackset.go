@@ -18,8 +18,8 @@ const (
 	ReasonNamesCollide = "NamesCollide"
 	// ReasonStackNotOwned: a Stack of that name exists, and is not of the StackSet. Label it, or choose another name.
 	ReasonStackNotOwned = "StackNotOwned"
-	// ReasonNamespaceNotGranted: Stacks in other namespaces are not written, since no StackGrant there allows it. The message
-	// has the object to create.
+	// ReasonNamespaceNotGranted: Stacks in other namespaces are not written, since no StackGrant there allows it. The
+	// message has the object to create.
 	ReasonNamespaceNotGranted = "NamespaceNotGranted"
 	// ReasonStackRejected: the API server rejected a Stack. The message has its answer.
 	ReasonStackRejected = "StackRejected"

@@ -208,20 +208,21 @@ type FetchStatus struct {
 // repository infra cairn.dev/requested-at="$(date -u +%FT%TZ)".
 const RequestedAtAnnotation = "cairn.dev/requested-at"
 
-// HandledRequest is a request by the annotation cairn.dev/requested-at that was handled. Another value is a new request.
+// HandledRequest is a request by the annotation cairn.dev/requested-at that was handled. Another value is a new
+// request.
 type HandledRequest struct {
 	// Value of the annotation. Example: 2026-11-20T12:00:00Z
 	Value string `json:"value"`
 	// Time at which it was handled. Example: 2026-11-20T12:00:01Z
 	Time metav1.Time `json:"time"`
-	// Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
-	// with another value. A Repository rejects no request.
+	// Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry
+	// it; request again with another value. A Repository rejects no request.
 	// +optional
 	Rejected bool `json:"rejected,omitempty"`
 }
 
-// EngineFor returns the engine of a Stack that reads from the Repository: the spec.engine of the Stack, completed with that of the Repository.
-// A version belongs to one engine, so a Stack inherits it only when it uses the same engine.
+// EngineFor returns the engine of a Stack that reads from the Repository: the spec.engine of the Stack, completed with
+// that of the Repository. A version belongs to one engine, so a Stack inherits it only when it uses the same engine.
 func (r *Repository) EngineFor(stack *Stack) Engine {
 	own, given := stack.Spec.Engine, r.Spec.Engine
 	if given == nil {

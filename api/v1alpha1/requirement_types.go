@@ -14,8 +14,8 @@ type Requirement string
 
 // Requirements of an apply before the merge.
 const (
-	// RequirementApproved: a review at the Git provider approves the head commit. It is by another user than the one who
-	// opened the pull request, and the rules of the Git provider require no other review.
+	// RequirementApproved: a review at the Git provider approves the head commit. It is by another user than the one
+	// who opened the pull request, and the rules of the Git provider require no other review.
 	RequirementApproved Requirement = "Approved"
 	// RequirementMergeable: the Git provider would merge the pull request now.
 	RequirementMergeable Requirement = "Mergeable"

@@ -6,7 +6,8 @@ import (
 )
 
 func TestUnknownResourceCountIsText(t *testing.T) {
-	for text, want := range map[string]ResourceCount{`{"resources":"unknown"}`: ResourcesUnknown, `{"resources":3}`: 3, `{}`: 0} {
+	for text, want := range map[string]ResourceCount{`{"resources":"unknown"}`: ResourcesUnknown, `{"resources":3}`: 3,
+		`{}`: 0} {
 		var got struct {
 			Resources ResourceCount `json:"resources,omitempty"`
 		}

@@ -1,7 +1,8 @@
 package v1alpha1
 
-// Annotations of a Stack with which users request a Run, and of who changed a Stack or Repository. A request requires the verb of the operation on the Stack: plan,
-// apply, destroy or shell. A user who can patch but not update a Stack can request Runs, and cannot change anything else.
+// Annotations of a Stack with which users request a Run, and of who changed a Stack or Repository. A request requires
+// the verb of the operation on the Stack: plan, apply, destroy or shell. A user who can patch but not update a Stack
+// can request Runs, and cannot change anything else.
 const (
 	// RequestedOperationAnnotation is the operation that cairn.dev/requested-at requests: Plan, Apply, Destroy
 	// or Shell. Default: Apply, which plans, and applies according to spec.apply.
@@ -10,8 +11,8 @@ const (
 	// of the user who writes cairn.dev/requested-at. It sets the annotation where it supports
 	// MutatingAdmissionPolicy.
 	RequestedByAnnotation = "cairn.dev/requested-by"
-	// ChangedByAnnotation is the user who last changed the spec of a Stack or Repository. The API server rejects any other name. It
-	// sets the annotation where it supports MutatingAdmissionPolicy.
+	// ChangedByAnnotation is the user who last changed the spec of a Stack or Repository. The API server rejects any
+	// other name. It sets the annotation where it supports MutatingAdmissionPolicy.
 	ChangedByAnnotation = "cairn.dev/changed-by"
 	// ChangedByStackSet begins the name of a Stack that Cairn changed for a StackSet: stackset:NAME.
 	ChangedByStackSet = "stackset:"

@@ -23,11 +23,11 @@ type Drift struct {
 	// +optional
 	OnDrift DriftPolicy `json:"onDrift,omitempty"`
 
-	// ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift and
-	// corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
+	// ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift
+	// and corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
 	// status.drift.differences. If the plan of the Run that corrects drift has another kind of change, it waits for an
-	// approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as Delete.
-	// Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
+	// approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as
+	// Delete. Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
 	// +kubebuilder:validation:MaxItems=5
 	// +kubebuilder:validation:XValidation:rule="!('StackDeletion' in self)",message="must be Create, Update, Replace, Delete or Action"
 	// +listType=set
@@ -35,9 +35,9 @@ type Drift struct {
 	ApplyFor []ChangeKind `json:"applyFor,omitempty"`
 
 	// Ignore lists differences that do not count as drift. A check that finds no others does not set the condition
-	// Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it with
-	// all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity], reason: set
-	// by the autoscaler}].
+	// Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it
+	// with all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity],
+	// reason: set by the autoscaler}].
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional

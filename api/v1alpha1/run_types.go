@@ -133,10 +133,10 @@ type RunSpec struct {
 	// +optional
 	SelfApprovalRemovedBy string `json:"selfApprovalRemovedBy,omitempty"`
 
-	// AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before its
-	// merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run leaves what
-	// that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12, which was
-	// closed without a merge.
+	// AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before
+	// its merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run
+	// leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request
+	// 12, which was closed without a merge.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterHold string `json:"afterHold,omitempty"`
@@ -147,7 +147,8 @@ type RunSpec struct {
 	PlanOptions *PlanOptions `json:"planOptions,omitempty"`
 
 	// AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code, or that
-	// accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+	// accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example:
+	// net-7.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	AfterPartial string `json:"afterPartial,omitempty"`
@@ -208,8 +209,8 @@ const (
 	CauseSpec CauseType = "Spec"
 	// CauseVariables: a Secret or ConfigMap with values changed.
 	CauseVariables CauseType = "Variables"
-	// CauseVariableSet: a VariableSet or the labels of the Stack changed, or a Secret or ConfigMap that only VariableSets
-	// name.
+	// CauseVariableSet: a VariableSet or the labels of the Stack changed, or a Secret or ConfigMap that only
+	// VariableSets name.
 	CauseVariableSet CauseType = "VariableSet"
 	// CauseStackPolicy: a StackPolicy changed the policies of the Stack, or the labels of the Stack did.
 	CauseStackPolicy CauseType = "StackPolicy"
@@ -254,8 +255,8 @@ type Approval struct {
 	By string `json:"by"`
 }
 
-// CarriedApproval is an approval of another plan that counts for the plan of a Run: in a pull request for the plan of its
-// merge, or in the stage before of a Pipeline.
+// CarriedApproval is an approval of another plan that counts for the plan of a Run: in a pull request for the plan of
+// its merge, or in the stage before of a Pipeline.
 type CarriedApproval struct {
 	// PlanDigest is status.plan.digest of the plan for which it counts.
 	PlanDigest string `json:"planDigest"`
@@ -393,8 +394,8 @@ type RunStatus struct {
 	// +optional
 	CarriedApproval *CarriedApproval `json:"carriedApproval,omitempty"`
 
-	// Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one is
-	// not met, nothing is applied. Unset before.
+	// Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one
+	// is not met, nothing is applied. Unset before.
 	// +optional
 	Requirements *EvaluatedRequirements `json:"requirements,omitempty"`
 
@@ -409,8 +410,8 @@ type RunStatus struct {
 	// +optional
 	NextAttempt *metav1.Time `json:"nextAttempt,omitempty"`
 
-	// WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens within a
-	// year.
+	// WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens
+	// within a year.
 	// +optional
 	WindowOpensAt *metav1.Time `json:"windowOpensAt,omitempty"`
 
@@ -454,7 +455,8 @@ type ApprovalRule string
 const (
 	// RequiredByApply: spec.apply of the Stack is not Automatic.
 	RequiredByApply ApprovalRule = "Apply"
-	// RequiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove it.
+	// RequiredBySelfApproval: the Run was created with spec.preventSelfApproval. A change of the Stack does not remove
+	// it.
 	RequiredBySelfApproval ApprovalRule = "SelfApproval"
 	// RequiredByTakeover: the Stack never applied the State that has something to lose.
 	RequiredByTakeover ApprovalRule = "Takeover"
@@ -481,10 +483,10 @@ type RunApproval struct {
 	// State is whether spec.approval counts: Pending if there is none. Of OtherPlan, SelfApproval and UnknownCause it
 	// does not count, and another approval is required. Valid is set while an approved plan waits for something else.
 	State ApprovalState `json:"state"`
-	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover (the
-	// Stack never applied the state), Orphans (the plan may create resources twice), Changes (spec.requireApprovalFor),
-	// Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions or
-	// spec.afterPartial).
+	// RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
+	// (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
+	// (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and
+	// PlanOptions (spec.planOptions or spec.afterPartial).
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional

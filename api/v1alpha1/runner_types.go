@@ -81,9 +81,9 @@ type Runner struct {
 	// Template is a strategic merge patch for the pod, of kind PodTemplate. It can set labels, annotations,
 	// nodeSelector, tolerations, affinity, volumes, imagePullSecrets, dnsConfig and init containers (with
 	// restartPolicy: Always as sidecars). It can also set env, volumeMounts and securityContext of the
-	// container engine. Cairn rejects unknown fields and fields that it manages itself: see docs/how-to/pod-templates.md.
-	// The pod must meet the Pod Security Standard "restricted" unless the installation allows more. At most 64
-	// KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+	// container engine. Cairn rejects unknown fields and fields that it manages itself: see
+	// docs/how-to/pod-templates.md. The pod must meet the Pod Security Standard "restricted" unless the installation
+	// allows more. At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional

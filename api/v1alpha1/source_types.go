@@ -94,7 +94,8 @@ func (s *Stack) RepositoryKey() (key types.NamespacedName, ok bool) {
 	return key, true
 }
 
-// GitOrigin is the source of code from git. Cairn compares it with that of the last apply to detect which user changed it.
+// GitOrigin is the source of code from git. Cairn compares it with that of the last apply to detect which user changed
+// it.
 type GitOrigin struct {
 	// Repository is the namespace and name of the Repository. Example: shop/infra.
 	// +kubebuilder:validation:MaxLength=317

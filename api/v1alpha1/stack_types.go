@@ -166,8 +166,8 @@ type StackSpec struct {
 	// who requested the Run, changed the Stack, its Repository or its state, or wrote a commit. It requires an
 	// approval for every plan with changes, even if apply is Automatic. If not all of these users are known, an
 	// approval requires a Run that another user requested. If no user caused the change, as with drift or a
-	// changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
-	// plan that is then applied. Default: false. Example: true.
+	// changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it,
+	// until another user approves a plan that is then applied. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 
@@ -235,8 +235,8 @@ type StackSpec struct {
 	Runner Runner `json:"runner,omitempty"`
 
 	// PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
-	// unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have its
-	// backend.
+	// unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have
+	// its backend.
 	// +optional
 	PullRequests *StackPullRequests `json:"pullRequests,omitempty"`
 }
@@ -332,8 +332,8 @@ const (
 	// ChangeDelete: a resource is destroyed: on its own, by a replacement, by a requested destroy or by the
 	// deletion of the Stack.
 	ChangeDelete ChangeKind = "Delete"
-	// ChangeAction: the apply invokes an action of a provider (Terraform 1.14), such as the call of a function, in addition to
-	// the changes of resources.
+	// ChangeAction: the apply invokes an action of a provider (Terraform 1.14), such as the call of a function, in
+	// addition to the changes of resources.
 	ChangeAction ChangeKind = "Action"
 	// ChangeStackDeletion: the Stack is being deleted, and all of its resources are destroyed.
 	ChangeStackDeletion ChangeKind = "StackDeletion"

@@ -10,7 +10,8 @@ import (
 func TestStackGrantsAllow(t *testing.T) {
 	grant := func(change func(*StackGrant)) *StackGrantList {
 		g := StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "network"}, Spec: StackGrantSpec{
-			From: []StackGrantFrom{{Kind: GrantStack, Namespace: "other"}, {Kind: GrantStack, Namespace: "shop"}}, Stacks: []string{"dns", "net"},
+			From:   []StackGrantFrom{{Kind: GrantStack, Namespace: "other"}, {Kind: GrantStack, Namespace: "shop"}},
+			Stacks: []string{"dns", "net"},
 		}}
 		change(&g)
 		return &StackGrantList{Items: []StackGrant{{}, g}}
@@ -30,7 +31,8 @@ func TestStackGrantsAllow(t *testing.T) {
 		"a part of the name":   {grant(func(g *StackGrant) { g.Spec.Stacks = []string{"netx", "ne"} }), false},
 		"an empty one":         {&StackGrantList{Items: []StackGrant{{}}}, false},
 	} {
-		if got := tt.grants.Allow(GrantStack, "shop", types.NamespacedName{Namespace: "network", Name: "net"}); got != tt.want {
+		if got := tt.grants.Allow(GrantStack, "shop", types.NamespacedName{Namespace: "network", Name: "net"}); got !=
+			tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -80,8 +80,8 @@ const (
 	GrantStackSet StackGrantKind = "StackSet"
 )
 
-// Allow reports whether one of the StackGrants allows objects of a kind in a namespace to use a Stack. One that is being
-// deleted allows nothing.
+// Allow reports whether one of the StackGrants allows objects of a kind in a namespace to use a Stack. One that is
+// being deleted allows nothing.
 func (l *StackGrantList) Allow(kind StackGrantKind, from string, stack types.NamespacedName) bool {
 	return slices.ContainsFunc(l.Items, func(g StackGrant) bool {
 		return g.Namespace == stack.Namespace && g.DeletionTimestamp == nil &&

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StackPolicy has windows and policies for all Stacks of its namespace that have certain labels. They are in addition to
-// those of the Stacks themselves, so a StackPolicy can only restrict.
+// StackPolicy has windows and policies for all Stacks of its namespace that have certain labels. They are in addition
+// to those of the Stacks themselves, so a StackPolicy can only restrict.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=cairn
@@ -36,16 +36,17 @@ type StackPolicySpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="operator must be In or NotIn with values, or Exists or DoesNotExist without values"
 	StackSelector metav1.LabelSelector `json:"stackSelector"`
 
-	// Windows are time spans in which plans, applies and destroys can, or cannot, start, as in spec.windows of a Stack. An
-	// operation starts only when the windows of the Stack, and those of each StackPolicy that selects it, allow it. At most
+	// Windows are time spans in which plans, applies and destroys can, or cannot, start, as in spec.windows of a Stack.
+	// An operation starts only when the windows of the Stack, and those of each StackPolicy that selects it, allow it.
+	// At most
 	// 20. Example: [{kind: Deny, schedule: "0 0 20 12 *", duration: 336h}].
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	Windows []Window `json:"windows,omitempty"`
 
-	// Policies are evaluated for each plan with changes, in addition to those of spec.policies of the Stack. The ConfigMaps
-	// are in the namespace of the StackPolicy. A change plans each selected Stack. At most 20. Example:
+	// Policies are evaluated for each plan with changes, in addition to those of spec.policies of the Stack. The
+	// ConfigMaps are in the namespace of the StackPolicy. A change plans each selected Stack. At most 20. Example:
 	// [{configMap: {name: rules}}].
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// StackSetLabel is on each Stack of a StackSet, with the name of the StackSet. StackSetNamespaceLabel has its namespace, if
-// that is not the one of the Stack. A StackSet takes over a Stack that a user created once the user has added these labels.
+// StackSetLabel is on each Stack of a StackSet, with the name of the StackSet. StackSetNamespaceLabel has its
+// namespace, if that is not the one of the Stack. A StackSet takes over a Stack that a user created once the user has
+// added these labels.
 const (
 	StackSetLabel          = "cairn.dev/stackset"
 	StackSetNamespaceLabel = "cairn.dev/stackset-namespace"
@@ -22,8 +23,8 @@ const (
 	RenderedAnnotation = "cairn.dev/stackset-rendered"
 	// ItemGoneAnnotation of a Stack has the reason why its StackSet, which suspended it, does not generate it any more.
 	ItemGoneAnnotation = "cairn.dev/stackset-item-gone"
-	// ConfirmDeletionsAnnotation of a StackSet is the digest of the Stacks that it may delete (status.deletions.digest).
-	// It requires the verb destroy for stacks.
+	// ConfirmDeletionsAnnotation of a StackSet is the digest of the Stacks that it may delete
+	// (status.deletions.digest). It requires the verb destroy for stacks.
 	ConfirmDeletionsAnnotation = "cairn.dev/confirm-deletions"
 )
 
@@ -91,13 +92,14 @@ type StackSetList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.repository) || !self.generators.exists(g, has(g.directories) || has(g.terragrunt) || (has(g.matrix) && g.matrix.exists(m, has(m.directories))))",message="directories need spec.repository"
 type StackSetSpec struct {
-	// Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default: Create.
+	// Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default:
+	// Create.
 	// +kubebuilder:default=Create
 	// +optional
 	Mode StackSetMode `json:"mode,omitempty"`
 
-	// Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace of
-	// the StackSet. Required for directories.
+	// Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace
+	// of the StackSet. Required for directories.
 	// +optional
 	Repository *RepositoryRef `json:"repository,omitempty"`
 
@@ -117,10 +119,10 @@ type StackSetSpec struct {
 	// the type of its value. $${ stands for the text ${.
 	Template StackSetTemplate `json:"template"`
 
-	// Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a StackGrant for
-	// StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in its own namespace.
-	// Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as they are and are not
-	// written any more. At most 10. Example: [shop-dev, shop-prod].
+	// Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a
+	// StackGrant for StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in
+	// its own namespace. Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as
+	// they are and are not written any more. At most 10. Example: [shop-dev, shop-prod].
 	// +kubebuilder:validation:MaxItems=10
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
@@ -130,15 +132,16 @@ type StackSetSpec struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
-	// deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
-	// is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an approval.
-	// Default: Keep.
+	// deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each
+	// deletion is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an
+	// approval. Default: Keep.
 	// +kubebuilder:default=Keep
 	// +optional
 	Prune StackSetPrune `json:"prune,omitempty"`
 
-	// MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
-	// more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default: 10%.
+	// MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks.
+	// If more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default:
+	// 10%.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="a number of at least 0, or a percentage from 0% to 100%"
 	// +optional
@@ -155,8 +158,8 @@ type StackSetSpec struct {
 	// +optional
 	Rollout *StackSetRollout `json:"rollout,omitempty"`
 
-	// Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack, and
-	// not afterwards. It restores all other fields of the template. Each is a path of field names.
+	// Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack,
+	// and not afterwards. It restores all other fields of the template. Each is a path of field names.
 	// Example: [spec.suspend].
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:items:MaxLength=200
@@ -192,7 +195,8 @@ func (s *StackSet) Owns(stack *Stack) bool {
 // StackSetKey returns the namespace and name of the StackSet that a Stack is of; ok is false for none.
 func (s *Stack) StackSetKey() (key types.NamespacedName, ok bool) {
 	name := s.Labels[StackSetLabel]
-	return types.NamespacedName{Namespace: cmp.Or(s.Labels[StackSetNamespaceLabel], s.Namespace), Name: name}, name != ""
+	return types.NamespacedName{Namespace: cmp.Or(s.Labels[StackSetNamespaceLabel], s.Namespace), Name: name},
+		name != ""
 }
 
 // StackSet returns the StackSet that a Stack is of: its name or, in another namespace, NAMESPACE/NAME. Empty for none.
@@ -218,8 +222,8 @@ type StackSetGenerator struct {
 	// +optional
 	Matrix []StackSetItems `json:"matrix,omitempty"`
 
-	// Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the units
-	// that its dependency and dependencies blocks name in spec.dependsOn.
+	// Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the
+	// units that its dependency and dependencies blocks name in spec.dependsOn.
 	// +optional
 	Terragrunt *StackSetTerragrunt `json:"terragrunt,omitempty"`
 }
@@ -268,8 +272,8 @@ type StackSetDirectories struct {
 	Marker string `json:"marker,omitempty"`
 
 	// SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
-	// dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
-	// repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+	// dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to
+	// the repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._-]+$`
 	// +optional
@@ -299,8 +303,8 @@ type StackSetTerragrunt struct {
 
 // StackSetTemplate is what each Stack is created from.
 type StackSetTemplate struct {
-	// Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too, and
-	// cairn.dev/stackset-namespace in another namespace.
+	// Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset
+	// too, and cairn.dev/stackset-namespace in another namespace.
 	Metadata StackSetMetadata `json:"metadata"`
 	// Spec is the spec of the Stacks. It has the fields of spec of a Stack; strings can contain expressions.
 	// +kubebuilder:validation:Type=object
@@ -310,7 +314,8 @@ type StackSetTemplate struct {
 
 // StackSetMetadata is the metadata of the Stacks.
 type StackSetMetadata struct {
-	// Name is the name of each Stack. Different items must have different names. Example: "${params.env}-${params.name}".
+	// Name is the name of each Stack. Different items must have different names. Example:
+	// "${params.env}-${params.name}".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2000
 	Name string `json:"name"`
@@ -404,8 +409,8 @@ type StackSetStatus struct {
 	// +kubebuilder:default=0
 	// +optional
 	Gone int32 `json:"gone"`
-	// Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with
-	// an order.
+	// Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only
+	// with an order.
 	// +listType=atomic
 	// +optional
 	Groups []StackSetGroup `json:"groups,omitempty"`
@@ -456,7 +461,8 @@ type StackSetPreviewed struct {
 
 // StackSetDeletions are the Stacks that wait to be deleted.
 type StackSetDeletions struct {
-	// Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms it.
+	// Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms
+	// it.
 	Digest string `json:"digest"`
 	// Count is the number of Stacks.
 	Count int32 `json:"count"`

@@ -46,8 +46,8 @@ type StackStatus struct {
 	// +optional
 	Source *GitOrigin `json:"source,omitempty"`
 
-	// VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from each.
-	// Unset if there is none.
+	// VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from
+	// each. Unset if there is none.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
@@ -76,7 +76,8 @@ type StackStatus struct {
 	// +optional
 	AppliedImage *BuiltImage `json:"appliedImage,omitempty"`
 
-	// Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is none.
+	// Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is
+	// none.
 	// +optional
 	Hold *StackHold `json:"hold,omitempty"`
 	// EndedHold is a pull request that held the Stack and was not merged, until what it applied is replaced: each plan
@@ -84,9 +85,9 @@ type StackStatus struct {
 	// +optional
 	EndedHold *EndedHold `json:"endedHold,omitempty"`
 
-	// Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does not
-	// select the Stack any more, it stays until other inputs are applied: each plan waits for an approval meanwhile. Unset
-	// if there is none.
+	// Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does
+	// not select the Stack any more, it stays until other inputs are applied: each plan waits for an approval
+	// meanwhile. Unset if there is none.
 	// +optional
 	Release *StackRelease `json:"release,omitempty"`
 
@@ -113,7 +114,8 @@ type StackStatus struct {
 	// +optional
 	Resources ResourceCount `json:"resources,omitempty"`
 
-	// LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected.
+	// LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or
+	// rejected.
 	// +optional
 	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 
@@ -240,7 +242,8 @@ type ReservedRun struct {
 
 // StackRetry is what a retry of a Stack requests.
 type StackRetry struct {
-	// Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only plans.
+	// Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only
+	// plans.
 	Operation Operation `json:"operation"`
 	// Run is the name of the Run that is repeated: the newest one that was to change resources or to show what
 	// would change, without drift checks, requested plans and shells. Unset if a Stack without such a Run is being
@@ -325,8 +328,8 @@ type DriftStatus struct {
 	// Ignored is the number of differences that spec.drift.ignore ignores.
 	// +optional
 	Ignored int32 `json:"ignored,omitempty"`
-	// Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are known;
-	// then none is ignored. At most 100.
+	// Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are
+	// known; then none is ignored. At most 100.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional

@@ -33,15 +33,15 @@ type VariableSetList struct {
 // VariableSetSpec declares the values of a VariableSet and the Stacks that get them.
 type VariableSetSpec struct {
 	// StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Users who push to the
-	// repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no others.
-	// Example: {matchLabels: {env: prod}}.
+	// repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no
+	// others. Example: {matchLabels: {env: prod}}.
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="operator must be In or NotIn with values, or Exists or DoesNotExist without values"
 	StackSelector metav1.LabelSelector `json:"stackSelector"`
 
 	// Variables are the values of input variables of the code, as in spec.variables of a Stack, which takes precedence.
 	// They take precedence over spec.variableFiles. The code of each selected Stack must declare them. valueFrom.stack
-	// is not supported. If two VariableSets have the same name for a Stack that does not set it, the Stack starts no Run.
-	// At most 100. Example: [{name: region, value: eu-west-1}].
+	// is not supported. If two VariableSets have the same name for a Stack that does not set it, the Stack starts no
+	// Run. At most 100. Example: [{name: region, value: eu-west-1}].
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(v, !has(v.valueFrom) || !has(v.valueFrom.stack))",message="valueFrom.stack is not supported in a VariableSet"
 	// +listType=map

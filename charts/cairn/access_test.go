@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// `cairn dev`, and the tests of what Cairn may do, give it what Access says; installs give it what the chart does. Both are the
-// same.
+// `cairn dev`, and the tests of what Cairn may do, give it what Access says; installs give it what the chart does. Both
+// are the same.
 func TestChartGrantsTheRulesOfAccess(t *testing.T) {
 	const own = "cairn-system"
 	for name, tt := range map[string]struct {
@@ -30,8 +30,9 @@ func TestChartGrantsTheRulesOfAccess(t *testing.T) {
 			},
 		},
 		"in single namespaces": {
-			args:   []string{"--set=watchNamespaces={a,b},rbac.clusterWide=false"},
-			access: []Access{{Account: "cairn", Namespace: own, Halves: []string{"operator", "server"}, Watched: []string{"a", "b"}}},
+			args: []string{"--set=watchNamespaces={a,b},rbac.clusterWide=false"},
+			access: []Access{{Account: "cairn", Namespace: own, Halves: []string{"operator", "server"},
+				Watched: []string{"a", "b"}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +67,8 @@ func grantedTo(t *testing.T, namespace string, all map[string]*unstructured.Unst
 			continue
 		}
 		binding, ok := granted(t, o).(rbacv1.RoleBinding)
-		if !ok || len(binding.Subjects) == 0 || binding.Subjects[0].Kind != rbacv1.ServiceAccountKind || binding.Subjects[0].Namespace != namespace {
+		if !ok || len(binding.Subjects) == 0 || binding.Subjects[0].Kind != rbacv1.ServiceAccountKind ||
+			binding.Subjects[0].Namespace != namespace {
 			continue
 		}
 		found[key] = binding
@@ -83,7 +85,8 @@ func grantedTo(t *testing.T, namespace string, all map[string]*unstructured.Unst
 // granted is what a role or a binding says, without its name and labels.
 func granted(t *testing.T, o *unstructured.Unstructured) any {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{"roleRef": o.Object["roleRef"], "subjects": o.Object["subjects"], "rules": o.Object["rules"]})
+	data, err := json.Marshal(map[string]any{"roleRef": o.Object["roleRef"], "subjects": o.Object["subjects"],
+		"rules": o.Object["rules"]})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,18 +20,22 @@ import (
 
 const alustanCRD = "CustomResourceDefinition  terraforms.alustan.io"
 
-// The chart has the CRD of alustan for clusters without it. It is installed only on request, and kept at uninstallation.
+// The chart has the CRD of alustan for clusters without it. It is installed only on request, and kept at
+// uninstallation.
 func TestCRDOfAlustanIsOptional(t *testing.T) {
 	for name, test := range map[string]struct {
 		set         string
 		there, kept bool
 	}{
-		"by default it is not installed":         {"log.level=info", false, false},
-		"nor with metacontroller alone":          {"metacontroller.enabled=true", false, false},
-		"asked for it is installed, and stays":   {"metacontroller.enabled=true,metacontroller.crds.install=true", true, true},
-		"it goes with Cairn only where one says": {"metacontroller.enabled=true,metacontroller.crds.install=true,metacontroller.crds.keep=false", true, false},
+		"by default it is not installed": {"log.level=info", false, false},
+		"nor with metacontroller alone":  {"metacontroller.enabled=true", false, false},
+		"asked for it is installed, and stays": {"metacontroller.enabled=true,metacontroller.crds.install=true",
+			true, true},
+		"it goes with Cairn only where one says": {
+			"metacontroller.enabled=true,metacontroller.crds.install=true,metacontroller.crds.keep=false", true, false},
 		"without metacontroller there is no use": {"metacontroller.crds.install=true", false, false},
-		"Cairn's own kinds are another question": {"metacontroller.enabled=true,metacontroller.crds.install=true,crds.install=false", true, true},
+		"Cairn's own kinds are another question": {
+			"metacontroller.enabled=true,metacontroller.crds.install=true,crds.install=false", true, true},
 	} {
 		got := parse(t, render(t, "--set="+test.set))[alustanCRD]
 		kept := got != nil && got.GetAnnotations()["helm.sh/resource-policy"] == "keep"

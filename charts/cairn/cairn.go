@@ -1,4 +1,5 @@
-// Package cairn contains the chart. It provides `cairn dev` with the objects that the chart installs in addition to the operator.
+// Package cairn contains the chart. It provides `cairn dev` with the objects that the chart installs in addition to the
+// operator.
 package cairn
 
 import "embed"

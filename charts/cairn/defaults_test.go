@@ -35,9 +35,10 @@ func TestClientSideApplyChangesNothing(t *testing.T) {
 	}
 }
 
-// kubernetesDefaults are those of Kubernetes' own types that no valid object of a user lacks: a reference has a name, and
-// the API server rejects fileKeyRef.
-var kubernetesDefaults = []string{".secretKeyRef.name", ".configMapKeyRef.name", ".secretRef.name", ".configMapRef.name", ".fileKeyRef.optional"}
+// kubernetesDefaults are those of Kubernetes' own types that no valid object of a user lacks: a reference has a name,
+// and the API server rejects fileKeyRef.
+var kubernetesDefaults = []string{".secretKeyRef.name", ".configMapKeyRef.name", ".secretRef.name",
+	".configMapRef.name", ".fileKeyRef.optional"}
 
 func defaultsInLists(s apiextensionsv1.JSONSchemaProps, path string, inList bool) (fields []string) {
 	if inList && s.Default != nil && !hasSuffix(path, kubernetesDefaults) {

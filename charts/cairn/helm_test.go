@@ -63,7 +63,8 @@ func run(t *testing.T, tool, kubeconfig, stdin string, args ...string) (string, 
 	}
 	home := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(tools, tool), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+
+		home, "HELM_DATA_HOME="+home)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -167,7 +168,8 @@ func TestManifests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("go test -tags envtest ./charts/cairn -run TestManifests -update writes what is meant:\n%s", diff)
+				t.Errorf("go test -tags envtest ./charts/cairn -run TestManifests -update writes what is meant:\n%s",
+					diff)
 			}
 		})
 	}
@@ -194,13 +196,15 @@ func TestFilesAreInstalledUnchanged(t *testing.T) {
 						t.Errorf("%s: label %s is %q", key, name, added[name])
 					}
 				}
-				if kept := got.GetAnnotations()["helm.sh/resource-policy"] == "keep"; kept != (want.GetKind() == "CustomResourceDefinition") {
+				if kept := got.GetAnnotations()["helm.sh/resource-policy"] == "keep"; kept !=
+					(want.GetKind() == "CustomResourceDefinition") {
 					t.Errorf("%s: kept: %v", key, kept)
 				}
 				for _, o := range []*unstructured.Unstructured{want, got} {
 					o.SetLabels(nil)
 					annotations := o.GetAnnotations()
-					for _, name := range []string{"helm.sh/resource-policy", "argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/prune"} {
+					for _, name := range []string{"helm.sh/resource-policy", "argocd.argoproj.io/sync-options",
+						"kustomize.toolkit.fluxcd.io/prune"} {
 						delete(annotations, name)
 					}
 					o.SetAnnotations(annotations)
@@ -220,14 +224,16 @@ func TestFilesAreInstalledUnchanged(t *testing.T) {
 		t.Error(diff)
 	}
 	data, _, _ := unstructured.NestedStringMap(rendered["ConfigMap cairn-system cairn-dashboard"].Object, "data")
-	if strings.TrimSpace(data["cairn.json"]) != strings.TrimSpace(read(t, "files/dashboard.json")) || !json.Valid([]byte(data["cairn.json"])) {
+	if strings.TrimSpace(data["cairn.json"]) != strings.TrimSpace(read(t, "files/dashboard.json")) ||
+		!json.Valid([]byte(data["cairn.json"])) {
 		t.Error("the dashboard is another one than files/dashboard.json")
 	}
 
 	for file, key := range map[string]string{
 		"operator": "ClusterRole  cairn-operator", "operator-own": "Role cairn-system cairn-operator-own",
 		"server": "ClusterRole  cairn-server", "server-own": "Role cairn-system cairn-server-own",
-		"server-cluster": "ClusterRole  cairn-server-cluster", "server-kube-system": "Role kube-system cairn-server-kube-system",
+		"server-cluster":     "ClusterRole  cairn-server-cluster",
+		"server-kube-system": "Role kube-system cairn-server-kube-system",
 		"server-kube-public": "Role kube-public cairn-server-kube-public",
 	} {
 		var role map[string]any
@@ -247,9 +253,11 @@ func TestFilesAreInstalledUnchanged(t *testing.T) {
 // A user who installs the chart for single namespaces may have permissions in these only.
 func TestNamespacedInstallationHasNoOtherObjects(t *testing.T) {
 	in := map[string]bool{"cairn-system": true, "shop": true, "payments": true}
-	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"
+	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com," +
+		"oidc.clientID=cairn"
 	for name, args := range map[string][]string{
-		"without a provider": nil, "with one": {provider, "--kube-version=1.36.0"}, "with one before Kubernetes 1.36": {provider, "--kube-version=1.35.3"},
+		"without a provider": nil, "with one": {provider, "--kube-version=1.36.0"},
+		"with one before Kubernetes 1.36": {provider, "--kube-version=1.35.3"},
 	} {
 		for key, o := range parse(t, render(t, append(args, "-f", "testdata/namespaced.yaml")...)) {
 			if !in[o.GetNamespace()] {
@@ -267,11 +275,15 @@ func TestUnsupportedPoliciesAreOmitted(t *testing.T) {
 		args             []string
 		mutate, validate bool
 	}{
-		"an API server that fills in names":      {[]string{"--kube-version=1.36.0"}, true, true},
-		"one that cannot":                        {[]string{"--kube-version=1.35.3"}, false, true},
-		"one that can, by what it says it has":   {[]string{"--kube-version=1.35.3", "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"}, true, true},
-		"users set their names":                  {[]string{"--kube-version=1.36.0", "--set=admissionPolicies.names=false"}, false, true},
-		"another install has all of them":        {[]string{"--kube-version=1.36.0", "--set=admissionPolicies.enabled=false"}, false, false},
+		"an API server that fills in names": {[]string{"--kube-version=1.36.0"}, true, true},
+		"one that cannot":                   {[]string{"--kube-version=1.35.3"}, false, true},
+		"one that can, by what it says it has": {
+			[]string{"--kube-version=1.35.3", "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"},
+			true, true},
+		"users set their names": {
+			[]string{"--kube-version=1.36.0", "--set=admissionPolicies.names=false"}, false, true},
+		"another install has all of them": {
+			[]string{"--kube-version=1.36.0", "--set=admissionPolicies.enabled=false"}, false, false},
 		"a version of a vendor's, such as GKE's": {[]string{"--kube-version=v1.36.1-gke.1"}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,10 +296,12 @@ func TestUnsupportedPoliciesAreOmitted(t *testing.T) {
 		})
 	}
 	images := []string{"template", "cairn", ".", "--set=providers.images={a:1,b:1}"}
-	if text, err := helm(t, "", append(images, "--kube-version=1.34.9")...); err == nil || !strings.Contains(text, "providers.images requires Kubernetes 1.35") {
+	if text, err := helm(t, "", append(images, "--kube-version=1.34.9")...); err == nil ||
+		!strings.Contains(text, "providers.images requires Kubernetes 1.35") {
 		t.Errorf("images of providers in an old cluster: %v\n%s", err, text)
 	}
-	if text, err := helm(t, "", append(images, "--kube-version=v1.35.0-gke.1")...); err != nil || !strings.Contains(text, "--provider-image=a:1,b:1\n") {
+	if text, err := helm(t, "", append(images, "--kube-version=v1.35.0-gke.1")...); err != nil ||
+		!strings.Contains(text, "--provider-image=a:1,b:1\n") {
 		t.Errorf("images of providers: %v\n%s", err, text)
 	}
 	if _, err := helm(t, "", "template", "cairn", ".", "--kube-version=1.29.9"); err == nil {
@@ -313,13 +327,15 @@ metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"name", "namespace", "secretName", "claimName", "key", "priorityClassName", "ingressClassName", "loadBalancerClass"}
+	names := []string{"name", "namespace", "secretName", "claimName", "key", "priorityClassName", "ingressClassName",
+		"loadBalancerClass"}
 	var walk func(of string, value any)
 	walk = func(of string, value any) {
 		switch value := value.(type) {
 		case map[string]any:
 			for name, in := range value {
-				if _, isText := in.(string); slices.Contains(names, name) && !isText && reflect.ValueOf(in).Kind() != reflect.Map {
+				if _, isText := in.(string); slices.Contains(names, name) && !isText &&
+					reflect.ValueOf(in).Kind() != reflect.Map {
 					t.Errorf("%s: %s is %v, which is no text", of, name, in)
 				}
 				walk(of, in)
@@ -359,8 +375,13 @@ func TestRolesOfTenantsHaveTheirOwnBindings(t *testing.T) {
 func TestRolesOfUsersCanBeKeptSeparate(t *testing.T) {
 	const prefix = "rbac.authorization.k8s.io/aggregate-to-"
 	for values, want := range map[string][]string{
-		"userRoles.create=true":                               {"cairn-apply edit", "cairn-approve admin", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-pipelines admin", "cairn-plan edit", "cairn-promote admin", "cairn-stackpolicies admin", "cairn-state admin", "cairn-view view"},
-		"userRoles.notAggregated={cairn-approve,cairn-state}": {"cairn-apply edit", "cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-pipelines admin", "cairn-plan edit", "cairn-promote admin", "cairn-stackpolicies admin", "cairn-view view"},
+		"userRoles.create=true": {"cairn-apply edit", "cairn-approve admin",
+			"cairn-cancel edit", "cairn-destroy admin", "cairn-edit edit", "cairn-partial admin",
+			"cairn-pipelines admin", "cairn-plan edit", "cairn-promote admin", "cairn-stackpolicies admin",
+			"cairn-state admin", "cairn-view view"},
+		"userRoles.notAggregated={cairn-approve,cairn-state}": {"cairn-apply edit", "cairn-cancel edit",
+			"cairn-destroy admin", "cairn-edit edit", "cairn-partial admin", "cairn-pipelines admin", "cairn-plan edit",
+			"cairn-promote admin", "cairn-stackpolicies admin", "cairn-view view"},
 	} {
 		var aggregated []string
 		for _, o := range parse(t, render(t, "--set="+values)) {
@@ -391,7 +412,8 @@ func TestMetacontrollerReachesTheHooks(t *testing.T) {
 		`[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"other"}}}]`: peersIn("other"),
 		`[]`: nil, // all
 	} {
-		if diff := cmp.Diff(want, peersOfHooks(t, "--set=metacontroller.enabled=true", "--set-json=networkPolicy.metacontroller="+peers)); diff != "" {
+		if diff := cmp.Diff(want, peersOfHooks(t, "--set=metacontroller.enabled=true",
+			"--set-json=networkPolicy.metacontroller="+peers)); diff != "" {
 			t.Errorf("%s:\n%s", peers, diff)
 		}
 	}
@@ -413,7 +435,8 @@ func peersOfHooks(t *testing.T, args ...string) any {
 
 // peersIn are all pods of a namespace.
 func peersIn(namespace string) []any {
-	return []any{map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}}}}
+	return []any{map[string]any{
+		"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}}}}
 }
 
 // Cairn takes an address with a scheme only; tracing.insecure says which one it is where none is named.
@@ -424,7 +447,8 @@ func TestCollectorURLHasAScheme(t *testing.T) {
 		"tracing.endpoint=collector:4318":                               "https://collector:4318",
 		"tracing.endpoint=collector:4318,tracing.insecure=true":         "http://collector:4318",
 	} {
-		if text := render(t, "--set="+values); !strings.Contains(text, "{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \""+want+"\"}") || strings.Contains(text, "OTLP_INSECURE") {
+		if text := render(t, "--set="+values); !strings.Contains(text, "{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \""+
+			want+"\"}") || strings.Contains(text, "OTLP_INSECURE") {
 			t.Errorf("%s: no %s", values, want)
 		}
 	}
@@ -433,7 +457,8 @@ func TestCollectorURLHasAScheme(t *testing.T) {
 // With the values of the documentation for a proxy, Cairn reaches the API server without it: a proxy does not know the
 // networks of a cluster.
 func TestDocumentedProxyIsNotForTheCluster(t *testing.T) {
-	values := regexp.MustCompile("(?s)```yaml\n(extraEnv:.*?)```").FindStringSubmatch(read(t, "../../docs/how-to/engines.md"))
+	values := regexp.MustCompile("(?s)```yaml\n(extraEnv:.*?)```").FindStringSubmatch(
+		read(t, "../../docs/how-to/engines.md"))
 	if values == nil {
 		t.Fatal("there are no values for a proxy")
 	}
@@ -476,7 +501,8 @@ func TestRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
 		"image.digest=" + digest:                                    false,
 		"runner.image.hasRunner=false":                              false,
 		"image.digest=" + digest + ",runner.image.digest=" + digest: true, // from images.txt of one release
-		// The chart of a release has a digest for image, so that a user's own image by a digest says nothing of its release.
+		// The chart of a release has a digest for image, so that a user's own image by a digest says nothing of its
+		// release.
 		"image.digest=" + digest + ",runner.image.repository=acme/tools,runner.image.digest=" + digest:         false,
 		"image.digest=" + digest + ",runner.image.repository=mirror/cairn-tools,runner.image.digest=" + digest: true,
 	} {
@@ -492,41 +518,55 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		values string
 		want   string
 	}{
-		"a name that is not known":         {`{modee: split}`, "additional properties 'modee' not allowed"},
-		"one in a tenant":                  {`{tenants: [{namespace: a, serviceAccount: x}]}`, "additional properties 'serviceAccount' not allowed"},
-		"a mode that is none":              {`{mode: both}`, "value must be one of 'serve', 'split'"},
-		"an address without https":         {`{publicURL: "http://cairn.example.com"}`, "/publicURL"},
-		"a bucket that is none":            {`{bucket: {url: "ftp://a"}}`, "/bucket/url"},
-		"no limit by less than none":       {`{limits: {runs: -1}}`, "/limits/runs"},
-		"a number as a label":              {`{podLabels: {a: 1}}`, "/podLabels/a"},
-		"a size that is none":              {`{bucket: {persistence: {size: much}}}`, "/bucket/persistence/size"},
-		"an engine that is none":           {`{engines: {mirrors: {Pulumi: "https://a"}}}`, "/engines/mirrors"},
-		"a key that is none":               {`{engines: {keys: {Terraform: a}}}`, "/engines/keys/Terraform"},
-		"a role without anybody":           {`{tenants: [{namespace: a, roleBindings: [{role: cairn-view, subjects: []}]}]}`, "/tenants/0/roleBindings/0/subjects"},
-		"a digest that is none":            {`{image: {digest: abc}}`, "/image/digest"},
-		"sessions that end at once":        {`{sessionLifetime: 0h0m}`, "/sessionLifetime"},
-		"sampling of more than all":        {`{tracing: {sampling: 2}}`, "/tracing/sampling"},
-		"an argument that is no flag":      {`{extraArgs: [serve]}`, "/extraArgs/0"},
-		"a folder that is on no volume":    {`{bucket: {url: "file:///var/lib/cairnival"}}`, "only /var/lib/cairn is on a volume"},
-		"garbage is collected too soon":    {`{bucket: {gcAfter: 23h59m}}`, "bucket.gcAfter is 23h59m"},
-		"two halves and one pod's bucket":  {`{mode: split}`, "mode split requires a bucket that all pods can access"},
-		"two halves and no volume at all":  {`{mode: split, bucket: {persistence: {enabled: false, accessModes: [ReadWriteMany]}}}`, "mode split requires a bucket"},
-		"a certificate for no host":        {`{certManager: {enabled: true, issuerRef: {name: a}}}`, "such as https://cairn.example.com"},
-		"a certificate of no issuer":       {`{publicURL: "https://a.example", certManager: {enabled: true}}`, "certManager.issuerRef.name"},
-		"one for the host of runners":      {`{publicURL: "https://cairn.cairn-system.svc", tls: {secretName: a}}`, "set another host for users"},
-		"two certificates":                 {`{publicURL: "https://a.example", tls: {secretName: a}, certManager: {enabled: true, issuerRef: {name: a}}}`, "are mutually exclusive"},
-		"an Ingress of no host":            {`{ingress: {enabled: true}}`, "ingress.host"},
-		"an Ingress for users of no host":  {`{ingress: {ui: {enabled: true}}}`, "ingress.ui.host"},
-		"a route of no Gateway":            {`{httpRoute: {enabled: true}}`, "httpRoute.parentRefs"},
-		"a provider of no client":          {`{publicURL: "https://a.example", oidc: {issuerURL: "https://id.example"}}`, "oidc.clientID"},
-		"a provider that leads nowhere":    {`{oidc: {issuerURL: "https://id.example", clientID: cairn}}`, "publicURL"},
-		"a provider without https":         {`{oidc: {issuerURL: "http://id.example", clientID: cairn}}`, "/oidc/issuerURL"},
-		"a route for users of no address":  {`{httpRoute: {parentRefs: [{name: a}], ui: {enabled: true}}}`, "publicURL"},
-		"Roles alone in no namespace":      {`{rbac: {clusterWide: false}}`, "watchNamespaces"},
-		"a tenant in Cairn's own":          {`{tenants: [{namespace: cairn-system}]}`, "can read the encryption keys"},
-		"a tenant twice":                   {`{tenants: [{namespace: a}, {namespace: a}]}`, "tenant a is listed twice"},
-		"a tenant in no watched namespace": {`{watchNamespaces: [a], tenants: [{namespace: b}]}`, "would not run its Stacks"},
-		"a role that is none":              {`{userRoles: {notAggregated: [approve]}}`, "/userRoles/notAggregated/0"},
+		"a name that is not known": {`{modee: split}`, "additional properties 'modee' not allowed"},
+		"one in a tenant": {`{tenants: [{namespace: a, serviceAccount: x}]}`,
+			"additional properties 'serviceAccount' not allowed"},
+		"a mode that is none":        {`{mode: both}`, "value must be one of 'serve', 'split'"},
+		"an address without https":   {`{publicURL: "http://cairn.example.com"}`, "/publicURL"},
+		"a bucket that is none":      {`{bucket: {url: "ftp://a"}}`, "/bucket/url"},
+		"no limit by less than none": {`{limits: {runs: -1}}`, "/limits/runs"},
+		"a number as a label":        {`{podLabels: {a: 1}}`, "/podLabels/a"},
+		"a size that is none":        {`{bucket: {persistence: {size: much}}}`, "/bucket/persistence/size"},
+		"an engine that is none":     {`{engines: {mirrors: {Pulumi: "https://a"}}}`, "/engines/mirrors"},
+		"a key that is none":         {`{engines: {keys: {Terraform: a}}}`, "/engines/keys/Terraform"},
+		"a role without anybody": {
+			`{tenants: [{namespace: a, roleBindings: [{role: cairn-view, subjects: []}]}]}`,
+			"/tenants/0/roleBindings/0/subjects"},
+		"a digest that is none":       {`{image: {digest: abc}}`, "/image/digest"},
+		"sessions that end at once":   {`{sessionLifetime: 0h0m}`, "/sessionLifetime"},
+		"sampling of more than all":   {`{tracing: {sampling: 2}}`, "/tracing/sampling"},
+		"an argument that is no flag": {`{extraArgs: [serve]}`, "/extraArgs/0"},
+		"a folder that is on no volume": {`{bucket: {url: "file:///var/lib/cairnival"}}`,
+			"only /var/lib/cairn is on a volume"},
+		"garbage is collected too soon":   {`{bucket: {gcAfter: 23h59m}}`, "bucket.gcAfter is 23h59m"},
+		"two halves and one pod's bucket": {`{mode: split}`, "mode split requires a bucket that all pods can access"},
+		"two halves and no volume at all": {
+			`{mode: split, bucket: {persistence: {enabled: false, accessModes: [ReadWriteMany]}}}`,
+			"mode split requires a bucket"},
+		"a certificate for no host": {`{certManager: {enabled: true, issuerRef: {name: a}}}`,
+			"such as https://cairn.example.com"},
+		"a certificate of no issuer": {`{publicURL: "https://a.example", certManager: {enabled: true}}`,
+			"certManager.issuerRef.name"},
+		"one for the host of runners": {`{publicURL: "https://cairn.cairn-system.svc", tls: {secretName: a}}`,
+			"set another host for users"},
+		"two certificates": {
+			`{publicURL: "https://a.example", tls: {secretName: a}, certManager: {enabled: true, issuerRef: {name: a}}}`, "are mutually exclusive"},
+		"an Ingress of no host":           {`{ingress: {enabled: true}}`, "ingress.host"},
+		"an Ingress for users of no host": {`{ingress: {ui: {enabled: true}}}`, "ingress.ui.host"},
+		"a route of no Gateway":           {`{httpRoute: {enabled: true}}`, "httpRoute.parentRefs"},
+		"a provider of no client": {
+			`{publicURL: "https://a.example", oidc: {issuerURL: "https://id.example"}}`, "oidc.clientID"},
+		"a provider that leads nowhere": {`{oidc: {issuerURL: "https://id.example", clientID: cairn}}`, "publicURL"},
+		"a provider without https": {`{oidc: {issuerURL: "http://id.example", clientID: cairn}}`,
+			"/oidc/issuerURL"},
+		"a route for users of no address": {`{httpRoute: {parentRefs: [{name: a}], ui: {enabled: true}}}`,
+			"publicURL"},
+		"Roles alone in no namespace": {`{rbac: {clusterWide: false}}`, "watchNamespaces"},
+		"a tenant in Cairn's own":     {`{tenants: [{namespace: cairn-system}]}`, "can read the encryption keys"},
+		"a tenant twice":              {`{tenants: [{namespace: a}, {namespace: a}]}`, "tenant a is listed twice"},
+		"a tenant in no watched namespace": {`{watchNamespaces: [a], tenants: [{namespace: b}]}`,
+			"would not run its Stacks"},
+		"a role that is none": {`{userRoles: {notAggregated: [approve]}}`, "/userRoles/notAggregated/0"},
 		"a role that is bound twice": {
 			`{tenants: [{namespace: a, roleBindings: [{role: edit, subjects: [{kind: User, name: a}]}, {role: edit, subjects: [{kind: User, name: b}]}]}]}`,
 			"tenant a: role edit is bound twice",
@@ -579,8 +619,10 @@ func TestSchemaHasAllValues(t *testing.T) {
 }
 
 func TestLint(t *testing.T) {
-	for _, args := range [][]string{nil, {"-f", "testdata/everything.yaml"}, {"-f", "testdata/namespaced.yaml"}, {"-f", "testdata/split-s3.yaml"}} {
-		if text, err := helm(t, "", append([]string{"lint", "--strict", ".", "--namespace=cairn-system"}, args...)...); err != nil {
+	for _, args := range [][]string{nil, {"-f", "testdata/everything.yaml"}, {"-f", "testdata/namespaced.yaml"},
+		{"-f", "testdata/split-s3.yaml"}} {
+		if text, err := helm(t, "", append([]string{"lint", "--strict", ".", "--namespace=cairn-system"},
+			args...)...); err != nil {
 			t.Errorf("%v: %v: %s", args, err, text)
 		}
 	}
@@ -600,7 +642,8 @@ func TestPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other := regexp.MustCompile(`(?m)^.*(\.go|testdata|\.gotmpl|\.golden).*$`).FindString(string(list)); other != "" {
+	if other := regexp.MustCompile(`(?m)^.*(\.go|testdata|\.gotmpl|\.golden).*$`).FindString(string(list)); other !=
+		"" {
 		t.Errorf("%s is in the package", other)
 	}
 	packed, err := helm(t, "", "template", "cairn", paths[0], "--namespace=cairn-system")

@@ -42,7 +42,8 @@ func newSite(t *testing.T) site {
 	t.Helper()
 	tools, err := dev.BinDir()
 	apiserver.Must(t, err)
-	env := &envtest.Environment{BinaryAssetsDirectory: tools, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
+	env := &envtest.Environment{BinaryAssetsDirectory: tools, ControlPlaneStartTimeout: patience,
+		ControlPlaneStopTimeout: patience}
 	config, err := env.Start()
 	apiserver.Must(t, err)
 	t.Cleanup(func() {
@@ -86,13 +87,16 @@ func (s site) knows(kind schema.GroupVersionKind) {
 		scope = apiextensionsv1.ClusterScoped
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + kind.Group, Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"}},
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + kind.Group,
+			Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"}},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: kind.Group, Scope: scope,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: strings.ToLower(kind.Kind), Kind: kind.Kind, ListKind: kind.Kind + "List"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: strings.ToLower(kind.Kind),
+				Kind: kind.Kind, ListKind: kind.Kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: kind.Version, Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &anything}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: &anything}},
 			}},
 		},
 	}
@@ -214,7 +218,8 @@ func crds(t *testing.T) []string {
 }
 
 // volume is what everything.yaml says of it: a claim cannot be changed.
-const volume = "--set=bucket.persistence.size=100Gi,bucket.persistence.storageClass=nfs,bucket.persistence.accessModes={ReadWriteMany}"
+const volume = "--set=bucket.persistence.size=100Gi,bucket.persistence.storageClass=nfs," +
+	"bucket.persistence.accessModes={ReadWriteMany}"
 
 // Both ways in which helm writes: as the API server merges (helm 4), and as it merges itself (helm 3).
 func TestInstallUpgradeUninstall(t *testing.T) {
@@ -243,17 +248,21 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 			s.helm("rollback", "cairn", "1", how)
 			s.filled("after a rollback")
 
-			s.helm("upgrade", "cairn", ".", how, "-f", "testdata/everything.yaml", "--set=createNamespace=false,bucket.persistence.keep=true,keys.keep=true,crds.keep=true")
+			s.helm("upgrade", "cairn", ".", how, "-f", "testdata/everything.yaml",
+				"--set=createNamespace=false,bucket.persistence.keep=true,keys.keep=true,crds.keep=true")
 			s.helm("uninstall", "cairn")
 			const alustans = "CustomResourceDefinition  terraforms.alustan.io" // metacontroller.crds.keep
-			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket", alustans, "Namespace  builds", "Namespace  shop"}, crds(t)...)
+			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket",
+				alustans, "Namespace  builds", "Namespace  shop"}, crds(t)...)
 			s.has("after uninstall", kept...)
 			s.keysAreThere("after uninstall")
 
-			s.helm("install", "cairn", ".", how, volume, "--set=keys.keep=false,crds.keep=false,bucket.persistence.keep=false")
+			s.helm("install", "cairn", ".", how, volume,
+				"--set=keys.keep=false,crds.keep=false,bucket.persistence.keep=false")
 			s.keysAreThere("installed again")
 			s.helm("uninstall", "cairn")
-			s.has("after uninstall, with nothing of this install to be kept", alustans, "Namespace  builds", "Namespace  shop")
+			s.has("after uninstall, with nothing of this install to be kept", alustans, "Namespace  builds",
+				"Namespace  shop")
 		})
 	}
 }
@@ -282,12 +291,14 @@ func TestStaticManifest(t *testing.T) {
 // Cairn's own pods fit what its namespace asks for.
 func TestPodSecurity(t *testing.T) {
 	s := newSite(t)
-	for _, args := range [][]string{nil, {"-f", "testdata/split-s3.yaml"}, {"-f", "testdata/everything.yaml", "--set=createNamespace=false"}} {
+	for _, args := range [][]string{nil, {"-f", "testdata/split-s3.yaml"},
+		{"-f", "testdata/everything.yaml", "--set=createNamespace=false"}} {
 		for _, o := range parse(t, render(t, args...)) {
 			if o.GetKind() != "Deployment" {
 				continue
 			}
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restricted-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restricted-",
+				Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 			apiserver.Must(t, s.kube.Create(t.Context(), namespace))
 			template, _, err := unstructured.NestedMap(o.Object, "spec", "template")
 			apiserver.Must(t, err)
@@ -296,7 +307,8 @@ func TestPodSecurity(t *testing.T) {
 			pod.SetKind("Pod")
 			pod.SetNamespace(namespace.Name)
 			pod.SetName("pod")
-			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: strings.TrimSpace(fmt.Sprint(template["spec"].(map[string]any)["serviceAccountName"]))}}
+			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name,
+				Name: strings.TrimSpace(fmt.Sprint(template["spec"].(map[string]any)["serviceAccountName"]))}}
 			apiserver.Must(t, s.kube.Create(t.Context(), account))
 			unstructured.RemoveNestedField(pod.Object, "spec", "priorityClassName")
 			if err := s.kube.Create(t.Context(), pod); err != nil {
@@ -337,16 +349,19 @@ func (s site) sh(folder, commands string) error {
 	return nil
 }
 
-// The commands of the documentation back up the keys, and restore them into a Secret that was emptied or deleted. The release can
-// be upgraded after that.
+// The commands of the documentation back up the keys, and restore them into a Secret that was emptied or deleted. The
+// release can be upgraded after that.
 func TestKeysAreRestoredFromABackup(t *testing.T) {
 	s := newSite(t)
 	folder := t.TempDir()
 	s.helm("install", "cairn", ".", "--create-namespace")
 	s.fill()
-	backUp, restore := documented(t, "how-to/install.md", "## Steps"), documented(t, "how-to/upgrade.md", "## Lost keys")[0]
+	backUp, restore := documented(t, "how-to/install.md", "## Steps"), documented(t, "how-to/upgrade.md",
+		"## Lost keys")[0]
 	restore, _, _ = strings.Cut(restore, "kubectl -n cairn-system rollout status") // no pods run here
-	apiserver.Must(t, s.sh(folder, backUp[slices.IndexFunc(backUp, func(block string) bool { return strings.Contains(block, "cairn-keys") })]))
+	apiserver.Must(t, s.sh(folder, backUp[slices.IndexFunc(backUp, func(block string) bool {
+		return strings.Contains(block, "cairn-keys")
+	})]))
 	for lost, lose := range map[string]string{
 		"emptied": `kubectl -n cairn-system patch secret cairn-keys --type=json -p '[{"op":"remove","path":"/data"}]'`,
 		"deleted": `kubectl -n cairn-system delete secret cairn-keys`,
@@ -365,13 +380,15 @@ func TestKeysAreRestoredFromABackup(t *testing.T) {
 func next(t *testing.T, version string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if text, err := helm(t, "", "package", ".", "--version="+version, "--app-version="+version, "--destination="+folder); err != nil {
+	if text, err := helm(t, "", "package", ".", "--version="+version, "--app-version="+version, "--destination="+
+		folder); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return filepath.Join(folder, "cairn-"+version+".tgz")
 }
 
-// Each `helm upgrade` of the documentation takes the image of the chart that it upgrades to, as a release names it by its digest.
+// Each `helm upgrade` of the documentation takes the image of the chart that it upgrades to, as a release names it by
+// its digest.
 func TestDocumentedUpgradesTakeTheImageOfTheChart(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/how-to/*.md")
 	apiserver.Must(t, err)

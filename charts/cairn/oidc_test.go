@@ -21,21 +21,28 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// The chart allows the server to impersonate users only with OIDC, and limits this as far as the version of Kubernetes allows.
+// The chart allows the server to impersonate users only with OIDC, and limits this as far as the version of Kubernetes
+// allows.
 func TestServerImpersonationRules(t *testing.T) {
-	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"
+	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com," +
+		"oidc.clientID=cairn"
 	for name, tt := range map[string]struct {
 		args []string
 		want string
 	}{
-		"no provider":             {[]string{"--kube-version=1.36.0"}, ""},
-		"these writes alone":      {[]string{provider, "--kube-version=1.36.0"}, "impersonate-on:user-info:patch impersonate:user-info"},
-		"all, before that was":    {[]string{provider, "--kube-version=1.35.3"}, "impersonate"},
-		"all, where it is wanted": {[]string{provider, "--kube-version=1.36.0", "--set=oidc.impersonation=Full"}, "impersonate"},
-		"without RBAC objects":    {[]string{provider, "--kube-version=1.36.0", "--set=rbac.create=false"}, ""},
-		"in single namespaces":    {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a}"}, "impersonate-on:user-info:patch impersonate:user-info"},
-		"single, by Roles alone":  {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a},rbac.clusterWide=false"}, "impersonate-on:user-info:patch"},
-		"the same, before that":   {[]string{provider, "--kube-version=1.35.3", "--set=watchNamespaces={a},rbac.clusterWide=false"}, ""},
+		"no provider": {[]string{"--kube-version=1.36.0"}, ""},
+		"these writes alone": {[]string{provider, "--kube-version=1.36.0"},
+			"impersonate-on:user-info:patch impersonate:user-info"},
+		"all, before that was": {[]string{provider, "--kube-version=1.35.3"}, "impersonate"},
+		"all, where it is wanted": {[]string{provider, "--kube-version=1.36.0", "--set=oidc.impersonation=Full"},
+			"impersonate"},
+		"without RBAC objects": {[]string{provider, "--kube-version=1.36.0", "--set=rbac.create=false"}, ""},
+		"in single namespaces": {[]string{provider, "--kube-version=1.36.0", "--set=watchNamespaces={a}"},
+			"impersonate-on:user-info:patch impersonate:user-info"},
+		"single, by Roles alone": {[]string{provider, "--kube-version=1.36.0",
+			"--set=watchNamespaces={a},rbac.clusterWide=false"}, "impersonate-on:user-info:patch"},
+		"the same, before that": {[]string{provider, "--kube-version=1.35.3",
+			"--set=watchNamespaces={a},rbac.clusterWide=false"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]bool{}
@@ -50,7 +57,8 @@ func TestServerImpersonationRules(t *testing.T) {
 							continue
 						}
 						found[verb] = true
-						if strings.HasPrefix(verb, "impersonate-on:") && strings.Contains(name, "single") != (o.GetNamespace() == "a") {
+						if strings.HasPrefix(verb, "impersonate-on:") &&
+							strings.Contains(name, "single") != (o.GetNamespace() == "a") {
 							t.Errorf("%s allows %s", key, verb)
 						}
 					}
@@ -73,7 +81,8 @@ func TestServerImpersonationRules(t *testing.T) {
 func TestServerImpersonatesUsersToPatchOnly(t *testing.T) {
 	const namespace = "default"
 	var rules []rbacv1.PolicyRule
-	all := parse(t, render(t, "--kube-version=1.36.0", "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"))
+	all := parse(t, render(t, "--kube-version=1.36.0",
+		"--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"))
 	rules = granted(t, all["ClusterRole  cairn-server-impersonation"]).([]rbacv1.PolicyRule)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-impersonation"}}
 	stack := &v1alpha1.Stack{
@@ -84,11 +93,13 @@ func TestServerImpersonatesUsersToPatchOnly(t *testing.T) {
 		account, stack,
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "server-impersonation"}, Rules: rules},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "server-impersonation"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "server-impersonation"},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account.Name}},
+			ObjectMeta: metav1.ObjectMeta{Name: "server-impersonation"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "server-impersonation"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account.Name}},
 		},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "impersonation"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			ObjectMeta: metav1.ObjectMeta{Name: "impersonation"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+				Kind: "ClusterRole", Name: "cluster-admin"},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "oidc:ops"}},
 		},
 	} {
@@ -101,13 +112,15 @@ func TestServerImpersonatesUsersToPatchOnly(t *testing.T) {
 		config := rest.AnonymousClientConfig(apiserver.Config)
 		config.BearerToken = request.Status.Token
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
-		c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme(), Mapper: apiserver.Kube.RESTMapper()})
+		c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme(),
+			Mapper: apiserver.Kube.RESTMapper()})
 		apiserver.Must(t, err)
 		return c
 	}
 	asks := func(c client.Client, by string) error {
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"cairn.dev/requested-at":%q,"cairn.dev/requested-operation":"Plan","cairn.dev/requested-by":%q}}}`,
-			time.Now().UTC().Format(time.RFC3339Nano), by))
+		patch := client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{"cairn.dev/requested-at":%q,"cairn.dev/requested-operation":"Plan","cairn.dev/requested-by":%q}}}`,
+				time.Now().UTC().Format(time.RFC3339Nano), by))
 		return c.Patch(t.Context(), stack.DeepCopy(), patch)
 	}
 	alice := as("oidc:alice", "oidc:ops")

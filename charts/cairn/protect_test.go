@@ -37,13 +37,15 @@ func TestProtectedObjectsAreNotDeleted(t *testing.T) {
 		check(t, apiserver.Kube.Delete(t.Context(), run), "")
 	})
 	t.Run("a State", func(t *testing.T) {
-		state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(), Finalizers: []string{v1alpha1.Finalizer}}}
+		state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(),
+			Finalizers: []string{v1alpha1.Finalizer}}}
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), state))
 		check(t, apiserver.Kube.Delete(t.Context(), state), "is in use by Stack "+state.Name+": delete the Stack")
 		state.Labels = map[string]string{"cairn.dev/orphaned": "true"}
 		apiserver.Must(t, apiserver.Kube.Update(t.Context(), state))
 		check(t, apiserver.Kube.Delete(t.Context(), state), "")
-		unheld := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)) // or it stays until a user removes the finalizer
+		// or it stays until a user removes the finalizer
+		unheld := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		apiserver.Must(t, apiserver.Kube.Patch(t.Context(), state, unheld))
 	})
 }

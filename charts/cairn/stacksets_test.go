@@ -42,21 +42,25 @@ func newSet(t *testing.T, fields string) *v1alpha1.StackSet {
 func setsAreProtected(t *testing.T) {
 	t.Helper()
 	settled(t)
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := as(t, "seth").Create(ctx, newSet(t, `{"apply":"Automatic"}`), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), "cannot write StackSet"), nil
-	}))
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		of := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "x"} })
-		err := errors.Join(as(t, operator).Create(ctx, newStack(nil), client.DryRunAll), as(t, "seth").Create(ctx, of, client.DryRunAll))
-		return err != nil && strings.Contains(err.Error(), "StackSet"), nil
-	}))
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			err := as(t, "seth").Create(ctx, newSet(t, `{"apply":"Automatic"}`), client.DryRunAll)
+			return err != nil && strings.Contains(err.Error(), "cannot write StackSet"), nil
+		}))
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			of := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "x"} })
+			err := errors.Join(as(t, operator).Create(ctx, newStack(nil), client.DryRunAll),
+				as(t, "seth").Create(ctx, of, client.DryRunAll))
+			return err != nil && strings.Contains(err.Error(), "StackSet"), nil
+		}))
 }
 
 // A user who writes a StackSet needs the verbs that the same writes of Stacks require.
 func TestUsersAndStackSets(t *testing.T) {
 	setsAreProtected(t)
-	const approve, destroy = "the verb approve on the Runs of the namespace", "the verb destroy on the Stacks of the namespace"
+	const approve, destroy = "the verb approve on the Runs of the namespace", "the verb destroy on the Stacks of " +
+		"the namespace"
 	template := func(fields string) string { return `{"spec":{"template":{"spec":` + fields + `}}}` }
 	for title, tt := range map[string]struct {
 		fields  string // of the template
@@ -64,29 +68,65 @@ func TestUsersAndStackSets(t *testing.T) {
 		want    string
 		changes []change
 	}{
-		"an editor creates and changes a set":                              {`{"apply":"Manual","deletionPolicy":"Protect","preventSelfApproval":true}`, "ed", "", []change{{"ed", template(`{"timeout":"5m"}`), ""}}},
-		"a set without rules takes no other verb":                          {`{}`, "ed", "", nil},
-		"who may create Stacks alone":                                      {`{}`, "seth", "requires the verbs create and update on the Stacks", []change{{"seth", template(`{"timeout":"5m"}`), "the verb update on the StackSet"}, {"seth", `{"metadata":{"labels":{"a":"b"}}}`, "the verb update on the StackSet"}}},
-		"who may read":                                                     {`{}`, "vera", "forbidden", nil},
-		"automatic applies need verb approve":                              {`{"apply":"Automatic"}`, "ed", approve, []change{{"ed", template(`{"timeout":"5m"}`), approve}, {"ed", `{"spec":{"mode":"Preview"}}`, approve}, {"abe", template(`{"timeout":"5m"}`), ""}}},
-		"an expression can be Automatic":                                   {`{"apply":"${params.env == 'dev' ? 'Automatic' : 'Manual'}"}`, "ed", approve, nil},
-		"an expression does not spell Automatic":                           {`{"apply":"Auto${'mat'}ic"}`, "ed", approve, nil},
-		"with verb approve":                                                {`{"apply":"Automatic"}`, "abe", "", nil},
-		"apply Never":                                                      {`{"apply":"Never"}`, "ed", "", nil},
-		"self-approval needs verb approve":                                 {`{"preventSelfApproval":false}`, "ed", approve, nil},
-		"self-approval by an expression":                                   {`{"preventSelfApproval":"${params.env == 'prod'}"}`, "ed", approve, nil},
-		"kinds of changes with an approval need it":                        {`{"requireApprovalFor":["Delete"]}`, "ed", approve, nil},
-		"a policy that destroys needs verb destroy":                        {`{"deletionPolicy":"Destroy"}`, "ed", destroy, []change{{"ed", template(`{"timeout":"5m"}`), destroy}, {"dora", template(`{"timeout":"5m"}`), ""}}},
-		"so does one that is no protection":                                {`{"deletionPolicy":"Orphan"}`, "abe", destroy, nil},
-		"an expression can be Destroy":                                     {`{"deletionPolicy":"${params.policy}"}`, "ed", destroy, nil},
-		"with verb destroy":                                                {`{"deletionPolicy":"Destroy"}`, "dora", "", nil},
-		"a change to Automatic":                                            {`{"apply":"Manual"}`, "ed", "", []change{{"ed", template(`{"apply":"Automatic"}`), approve}, {"alice", template(`{"apply":"Automatic"}`), ""}, {"ed", template(`{"apply":null}`), ""}}},
-		"a change to Destroy":                                              {`{"deletionPolicy":"Protect"}`, "ed", "", []change{{"ed", template(`{"deletionPolicy":"Destroy"}`), destroy}, {"ed", template(`{"deletionPolicy":null}`), ""}}},
-		"labels of the set need update alone":                              {`{"apply":"Automatic"}`, "abe", "", []change{{"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}, {"vera", `{"metadata":{"labels":{"a":"b"}}}`, "forbidden"}}},
-		"deletions are confirmed with verb destroy":                        {`{}`, "ed", "", []change{{"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy}, {"abe", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy}, {"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}, {"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"b"}}}`, destroy}, {"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":null}}}`, ""}}},
-		"the user who changed it is recorded, and no other one can be set": {`{}`, "ed", "", []change{{"ed", `{"spec":{"mode":"Preview"},"metadata":{"annotations":{"cairn.dev/changed-by":"alice"}}}`, "must be ed"}}},
-		"labels and annotations of Cairn are not the template's":           {`{}`, "ed", "", []change{{"ed", `{"spec":{"template":{"metadata":{"labels":{"cairn.dev/stackset":"other"}}}}}`, "cannot set labels of cairn.dev"}, {"ed", `{"spec":{"template":{"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}}}`, "cannot set annotations of cairn.dev"}}},
-		"the operator writes no set":                                       {`{}`, operator, "forbidden", []change{{operator, template(`{"timeout":"5m"}`), "forbidden"}}},
+		"an editor creates and changes a set": {
+			`{"apply":"Manual","deletionPolicy":"Protect","preventSelfApproval":true}`, "ed", "",
+			[]change{{"ed", template(`{"timeout":"5m"}`), ""}}},
+		"a set without rules takes no other verb": {`{}`, "ed", "", nil},
+		"who may create Stacks alone": {`{}`, "seth",
+			"requires the verbs create and update on the Stacks",
+			[]change{{"seth", template(`{"timeout":"5m"}`), "the verb update on the StackSet"},
+				{"seth", `{"metadata":{"labels":{"a":"b"}}}`, "the verb update on the StackSet"}}},
+		"who may read": {`{}`, "vera", "forbidden", nil},
+		"automatic applies need verb approve": {`{"apply":"Automatic"}`, "ed", approve,
+			[]change{{"ed", template(`{"timeout":"5m"}`), approve}, {"ed", `{"spec":{"mode":"Preview"}}`, approve},
+				{"abe", template(`{"timeout":"5m"}`), ""}}},
+		"an expression can be Automatic": {
+			`{"apply":"${params.env == 'dev' ? 'Automatic' : 'Manual'}"}`, "ed", approve, nil},
+		"an expression does not spell Automatic": {`{"apply":"Auto${'mat'}ic"}`, "ed",
+			approve, nil},
+		"with verb approve": {`{"apply":"Automatic"}`, "abe", "", nil},
+		"apply Never":       {`{"apply":"Never"}`, "ed", "", nil},
+		"self-approval needs verb approve": {`{"preventSelfApproval":false}`, "ed",
+			approve, nil},
+		"self-approval by an expression": {
+			`{"preventSelfApproval":"${params.env == 'prod'}"}`, "ed", approve, nil},
+		"kinds of changes with an approval need it": {`{"requireApprovalFor":["Delete"]}`, "ed",
+			approve, nil},
+		"a policy that destroys needs verb destroy": {`{"deletionPolicy":"Destroy"}`, "ed",
+			destroy, []change{{"ed", template(`{"timeout":"5m"}`), destroy},
+				{"dora", template(`{"timeout":"5m"}`), ""}}},
+		"so does one that is no protection": {`{"deletionPolicy":"Orphan"}`, "abe",
+			destroy, nil},
+		"an expression can be Destroy": {`{"deletionPolicy":"${params.policy}"}`,
+			"ed", destroy, nil},
+		"with verb destroy": {`{"deletionPolicy":"Destroy"}`,
+			"dora", "", nil},
+		"a change to Automatic": {`{"apply":"Manual"}`, "ed", "",
+			[]change{{"ed", template(`{"apply":"Automatic"}`), approve}, {"alice", template(`{"apply":"Automatic"}`),
+				""}, {"ed", template(`{"apply":null}`), ""}}},
+		"a change to Destroy": {`{"deletionPolicy":"Protect"}`, "ed", "",
+			[]change{{"ed", template(`{"deletionPolicy":"Destroy"}`), destroy},
+				{"ed", template(`{"deletionPolicy":null}`), ""}}},
+		"labels of the set need update alone": {`{"apply":"Automatic"}`, "abe", "",
+			[]change{{"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}, {"vera", `{"metadata":{"labels":{"a":"b"}}}`,
+				"forbidden"}}},
+		"deletions are confirmed with verb destroy": {`{}`, "ed", "",
+			[]change{{"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy},
+				{"abe", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy},
+				{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, ""},
+				{"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""},
+				{"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"b"}}}`, destroy},
+				{"ed", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":null}}}`, ""}}},
+		"the user who changed it is recorded, and no other one can be set": {`{}`, "ed", "",
+			[]change{{"ed", `{"spec":{"mode":"Preview"},"metadata":{"annotations":{"cairn.dev/changed-by":"alice"}}}`,
+				"must be ed"}}},
+		"labels and annotations of Cairn are not the template's": {`{}`, "ed", "",
+			[]change{{"ed", `{"spec":{"template":{"metadata":{"labels":{"cairn.dev/stackset":"other"}}}}}`,
+				"cannot set labels of cairn.dev"}, {"ed",
+				`{"spec":{"template":{"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}}}`,
+				"cannot set annotations of cairn.dev"}}},
+		"the operator writes no set": {`{}`, operator, "forbidden",
+			[]change{{operator, template(`{"timeout":"5m"}`), "forbidden"}}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			set := newSet(t, tt.fields)
@@ -105,7 +145,8 @@ func TestUsersAndStackSets(t *testing.T) {
 	t.Run("the status is the operator's", func(t *testing.T) {
 		set := newSet(t, `{}`)
 		apiserver.Must(t, as(t, "ed").Create(t.Context(), set))
-		check(t, as(t, "ed").Status().Patch(t.Context(), set.DeepCopy(), merge(`{"status":{"generated":1}}`)), "forbidden")
+		check(t, as(t, "ed").Status().Patch(t.Context(), set.DeepCopy(), merge(`{"status":{"generated":1}}`)),
+			"forbidden")
 		check(t, as(t, operator).Status().Patch(t.Context(), set, merge(`{"status":{"generated":1}}`)), "")
 	})
 }
@@ -144,14 +185,18 @@ func TestOperatorWritesStacksOfStackSets(t *testing.T) {
 		if by := stackOf(t, stack).Annotations[v1alpha1.ChangedByAnnotation]; by != "ed" {
 			t.Errorf("changed by %q", by)
 		}
-		apiserver.Must(t, generates(t, operator, stack, fields{"deletionPolicy": "Destroy", "apply": "Automatic"}, rendered))
-		apiserver.Must(t, generates(t, operator, stack, fields{"deletionPolicy": "Destroy", "apply": "Automatic", "runHistoryLimit": int64(5)}, rendered))
+		apiserver.Must(t, generates(t, operator, stack, fields{"deletionPolicy": "Destroy", "apply": "Automatic"},
+			rendered))
+		apiserver.Must(t, generates(t, operator, stack, fields{"deletionPolicy": "Destroy", "apply": "Automatic",
+			"runHistoryLimit": int64(5)}, rendered))
 		if by := stackOf(t, stack).Annotations[v1alpha1.ChangedByAnnotation]; by != "stackset:platform" {
 			t.Errorf("changed by %q", by)
 		}
 		o := stackOf(t, stack)
 		check(t, as(t, operator).Delete(t.Context(), o), "only a user can delete it")
-		writes(t, o, []change{{operator, `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/stackset-item-gone":"gone"}}}`, ""}})
+		writes(t, o, []change{
+			{operator, `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/stackset-item-gone":"gone"}}}`,
+				""}})
 		apiserver.Must(t, apiserver.Kube.Status().Patch(t.Context(), o, merge(`{"status":{"lastRun":"net-1"}}`)))
 		check(t, as(t, operator).Delete(t.Context(), o), "")
 	})
@@ -182,10 +227,12 @@ func TestOperatorWritesStacksOfStackSets(t *testing.T) {
 		user, next fields // what alice sets, and what the template has then
 		want       string
 	}{
-		"a template replaces the protection of a Stack": {fields{"deletionPolicy": "Protect"}, fields{"deletionPolicy": "Destroy"}, ""},
-		"a template without it does not":                {fields{"deletionPolicy": "Protect"}, fields{}, ""},
-		"a template replaces the rules of approval":     {fields{"apply": "Manual", "preventSelfApproval": true}, fields{"apply": "Automatic", "preventSelfApproval": false}, ""},
-		"a patch without a template does not":           {nil, nil, "fewer approvals"},
+		"a template replaces the protection of a Stack": {fields{"deletionPolicy": "Protect"},
+			fields{"deletionPolicy": "Destroy"}, ""},
+		"a template without it does not": {fields{"deletionPolicy": "Protect"}, fields{}, ""},
+		"a template replaces the rules of approval": {fields{"apply": "Manual", "preventSelfApproval": true},
+			fields{"apply": "Automatic", "preventSelfApproval": false}, ""},
+		"a patch without a template does not": {nil, nil, "fewer approvals"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			stack := name()
@@ -205,10 +252,16 @@ func TestOperatorWritesStacksOfStackSets(t *testing.T) {
 		first, next fields
 		want        string
 	}{
-		"no template removes the protection":           {fields{"deletionPolicy": "Protect"}, fields{}, "its deletion destroys its resources"},
-		"no template removes preventSelfApproval":      {fields{"preventSelfApproval": true}, fields{}, "fewer approvals"},
-		"no template removes requireApprovalFor":       {fields{"apply": "Automatic", "requireApprovalFor": []any{"Delete"}}, fields{"apply": "Automatic"}, "fewer approvals"},
-		"a template replaces kinds of changes":         {fields{"apply": "Automatic", "requireApprovalFor": []any{"Delete"}}, fields{"apply": "Automatic", "requireApprovalFor": []any{"Create"}}, ""},
+		"no template removes the protection": {fields{"deletionPolicy": "Protect"}, fields{},
+			"its deletion destroys its resources"},
+		"no template removes preventSelfApproval": {fields{"preventSelfApproval": true}, fields{},
+			"fewer approvals"},
+		"no template removes requireApprovalFor": {
+			fields{"apply": "Automatic", "requireApprovalFor": []any{"Delete"}}, fields{"apply": "Automatic"},
+			"fewer approvals"},
+		"a template replaces kinds of changes": {
+			fields{"apply": "Automatic", "requireApprovalFor": []any{"Delete"}},
+			fields{"apply": "Automatic", "requireApprovalFor": []any{"Create"}}, ""},
 		"a template that stops applying automatically": {fields{"apply": "Automatic"}, fields{}, ""},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -219,8 +272,10 @@ func TestOperatorWritesStacksOfStackSets(t *testing.T) {
 	}
 	t.Run("a recreated set of another user removes no protection", func(t *testing.T) {
 		stack := name()
-		apiserver.Must(t, generates(t, operator, stack, fields{"deletionPolicy": "Protect", "preventSelfApproval": true}, rendered))
-		check(t, generates(t, operator, stack, fields{"deletionPolicy": "Protect"}, fields{v1alpha1.RenderedAnnotation: "sha256:b"}), "fewer approvals")
+		apiserver.Must(t, generates(t, operator, stack,
+			fields{"deletionPolicy": "Protect", "preventSelfApproval": true}, rendered))
+		check(t, generates(t, operator, stack, fields{"deletionPolicy": "Protect"},
+			fields{v1alpha1.RenderedAnnotation: "sha256:b"}), "fewer approvals")
 	})
 }
 
@@ -231,7 +286,8 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 	stack := newStack(nil)
 	apiserver.Must(t, as(t, "ed").Create(t.Context(), stack))
 	writes(t, stack, []change{
-		{"seth", hand, "verb update"}, {"ed", hand, "ed cannot hand Stack"}, {"abe", hand, "cannot hand Stack"}, {"dora", hand, "cannot hand Stack"},
+		{"seth", hand, "verb update"}, {"ed", hand, "ed cannot hand Stack"}, {"abe", hand, "cannot hand Stack"},
+		{"dora", hand, "cannot hand Stack"},
 		{"alice", hand, ""},
 		{"ed", `{"metadata":{"labels":{"cairn.dev/stackset":"other"}}}`, "ed cannot hand Stack"},
 		{"seth", `{"metadata":{"labels":null}}`, "verb update"}, {"seth", `{"spec":{"timeout":"5m"}}`, "verb update"},
@@ -255,7 +311,8 @@ func TestUsersAndStacksOfStackSets(t *testing.T) {
 // bindIn gives users roles in another namespace, and waits for them.
 func bindIn(t *testing.T, namespace string, roles map[string][]string) {
 	t.Helper()
-	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	for user, all := range roles {
 		for _, role := range all {
 			binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user + "-" + role}}
@@ -264,49 +321,65 @@ func bindIn(t *testing.T, namespace string, roles map[string][]string) {
 			apiserver.Must(t, apiserver.Kube.Create(t.Context(), binding))
 		}
 	}
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		for user, all := range roles {
-			set := newSet(t, map[bool]string{true: `{"apply":"Automatic"}`, false: `{}`}[slices.Contains(all, "cairn-approve")])
-			set.Namespace = namespace
-			if as(t, user).Create(ctx, set, client.DryRunAll) != nil {
-				return false, nil
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			for user, all := range roles {
+				set := newSet(t, map[bool]string{true: `{"apply":"Automatic"}`,
+					false: `{}`}[slices.Contains(all, "cairn-approve")])
+				set.Namespace = namespace
+				if as(t, user).Create(ctx, set, client.DryRunAll) != nil {
+					return false, nil
+				}
 			}
-		}
-		return true, nil
-	}))
+			return true, nil
+		}))
 }
 
 // A user who writes a StackSet needs in each of spec.namespaces what they need in its own namespace.
 func TestStackSetsOfOtherNamespaces(t *testing.T) {
 	setsAreProtected(t)
-	bindIn(t, "shop", map[string][]string{"ed": {"cairn-edit"}, "abe": {"cairn-edit", "cairn-approve"}, "dora": {"cairn-edit", "cairn-destroy"}})
+	bindIn(t, "shop", map[string][]string{"ed": {"cairn-edit"}, "abe": {"cairn-edit", "cairn-approve"},
+		"dora": {"cairn-edit", "cairn-destroy"}})
 	bindIn(t, "crm", map[string][]string{"ed": {"cairn-edit"}})
 	var many []string
 	for _, c := range "abcdefghi" {
 		many = append(many, "many-"+string(c))
-		bindIn(t, many[len(many)-1], map[string][]string{"ed": {"cairn-edit"}, "alice": {"cairn-edit", "cairn-approve", "cairn-destroy"}})
+		bindIn(t, many[len(many)-1],
+			map[string][]string{"ed": {"cairn-edit"}, "alice": {"cairn-edit", "cairn-approve", "cairn-destroy"}})
 	}
-	const approve, destroy, create = "in namespace crm (spec.namespaces): this requires the verb approve on the Runs there",
-		"in namespace crm (spec.namespaces): this requires the verb destroy on the Stacks there", "this requires the verbs create and update on the Stacks there"
+	const approve, destroy, create = "in namespace crm (spec.namespaces): this requires the verb approve on " +
+		"the Runs there",
+		"in namespace crm (spec.namespaces): this requires the verb destroy on the Stacks there", "this requires the " +
+			"verbs create and update on the Stacks there"
 	for title, tt := range map[string]struct {
 		user, fields string
 		namespaces   []string
 		want         string
 		changes      []change
 	}{
-		"who may create Stacks in all of them":                     {"ed", `{}`, []string{"shop", "crm"}, "", []change{{"ed", `{"spec":{"namespaces":["shop","nowhere"]}}`, "in namespace nowhere (spec.namespaces): " + create}, {"abe", `{"spec":{"mode":"Preview"}}`, "in namespace crm (spec.namespaces): " + create}, {"abe", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
-		"who may not in one of them":                               {"abe", `{}`, []string{"shop", "crm"}, "abe cannot write StackSet", nil},
-		"who may in none of them":                                  {"alice", `{}`, []string{"kube-system"}, "in namespace kube-system (spec.namespaces): " + create, nil},
-		"a namespace that does not exist":                          {"ed", `{}`, []string{"nowhere"}, create, nil},
-		"the last of ten":                                          {"ed", `{}`, append([]string{"shop"}, many...), "", []change{{"ed", `{"spec":{"namespaces":["shop","many-a","many-b","many-c","many-d","many-e","many-f","many-g","many-h","kube-system"]}}`, "in namespace kube-system"}}},
-		"more than ten":                                            {"root", `{}`, append([]string{"shop", "crm"}, many...), "must have at most 10 items", nil},
-		"all verbs in nine, which the API server has a budget for": {"alice", `{"apply":"Automatic","deletionPolicy":"Destroy"}`, many, "", nil},
-		"one of them twice":                                        {"root", `{}`, []string{"shop", "shop"}, "Duplicate value", nil},
-		"rules need verb approve in all":                           {"abe", `{"apply":"Automatic"}`, []string{"shop"}, "", nil},
-		"which one of its own is not":                              {"alice", `{"apply":"Automatic"}`, []string{"crm"}, "in namespace crm (spec.namespaces): this requires the verb", nil},
-		"protection needs verb destroy in all":                     {"dora", `{"deletionPolicy":"Destroy"}`, []string{"shop"}, "", nil},
-		"deletions need verb destroy in all":                       {"dora", `{}`, []string{"shop"}, "", []change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, ""}}},
-		"deletions that are confirmed by others":                   {"ed", `{}`, []string{"shop", "crm"}, "", []change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+		"who may create Stacks in all of them": {"ed", `{}`, []string{"shop", "crm"}, "",
+			[]change{{"ed", `{"spec":{"namespaces":["shop","nowhere"]}}`, "in namespace nowhere (spec.namespaces): " +
+				create}, {"abe", `{"spec":{"mode":"Preview"}}`, "in namespace crm (spec.namespaces): " + create},
+				{"abe", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+		"who may not in one of them": {"abe", `{}`, []string{"shop", "crm"}, "abe cannot write StackSet", nil},
+		"who may in none of them": {"alice", `{}`, []string{"kube-system"},
+			"in namespace kube-system (spec.namespaces): " + create, nil},
+		"a namespace that does not exist": {"ed", `{}`, []string{"nowhere"}, create, nil},
+		"the last of ten": {"ed", `{}`, append([]string{"shop"}, many...), "",
+			[]change{{"ed", `{"spec":{"namespaces":["shop","many-a","many-b","many-c","many-d","many-e","many-f","many-g","many-h","kube-system"]}}`, "in namespace kube-system"}}},
+		"more than ten": {"root", `{}`, append([]string{"shop", "crm"}, many...), "must have at most 10 items", nil},
+		"all verbs in nine, which the API server has a budget for": {"alice",
+			`{"apply":"Automatic","deletionPolicy":"Destroy"}`, many, "", nil},
+		"one of them twice":              {"root", `{}`, []string{"shop", "shop"}, "Duplicate value", nil},
+		"rules need verb approve in all": {"abe", `{"apply":"Automatic"}`, []string{"shop"}, "", nil},
+		"which one of its own is not": {"alice", `{"apply":"Automatic"}`, []string{"crm"},
+			"in namespace crm (spec.namespaces): this requires the verb", nil},
+		"protection needs verb destroy in all": {"dora", `{"deletionPolicy":"Destroy"}`, []string{"shop"}, "", nil},
+		"deletions need verb destroy in all": {"dora", `{}`, []string{"shop"}, "",
+			[]change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, ""}}},
+		"deletions that are confirmed by others": {"ed", `{}`, []string{"shop", "crm"}, "",
+			[]change{{"dora", `{"metadata":{"annotations":{"cairn.dev/confirm-deletions":"a"}}}`, destroy},
+				{"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			set := newSet(t, tt.fields)
@@ -319,7 +392,8 @@ func TestStackSetsOfOtherNamespaces(t *testing.T) {
 	t.Run("with the verbs of edit alone", func(t *testing.T) {
 		bindIn(t, "loose", map[string][]string{"abe": {"cairn-edit"}, "dora": {"cairn-edit"}})
 		for fields, user := range map[string]string{
-			`{"apply":"Automatic"}`: "abe", `{"apply":"${'Auto' + 'matic'}"}`: "abe", `{"preventSelfApproval":false}`: "abe", `{"requireApprovalFor":["Delete"]}`: "abe",
+			`{"apply":"Automatic"}`: "abe", `{"apply":"${'Auto' + 'matic'}"}`: "abe",
+			`{"preventSelfApproval":false}`: "abe", `{"requireApprovalFor":["Delete"]}`: "abe",
 			`{"deletionPolicy":"Orphan"}`: "dora", `{"deletionPolicy":"Destroy"}`: "dora",
 		} {
 			set := newSet(t, fields)
@@ -328,7 +402,8 @@ func TestStackSetsOfOtherNamespaces(t *testing.T) {
 			check(t, as(t, user).Create(t.Context(), set), strings.ReplaceAll(want, "crm", "loose"))
 			set.Spec.Namespaces = nil
 			apiserver.Must(t, as(t, user).Create(t.Context(), set))
-			writes(t, set, []change{{user, `{"spec":{"namespaces":["loose"]}}`, strings.ReplaceAll(want, "crm", "loose")}})
+			writes(t, set, []change{{user, `{"spec":{"namespaces":["loose"]}}`,
+				strings.ReplaceAll(want, "crm", "loose")}})
 		}
 	})
 }
@@ -336,25 +411,29 @@ func TestStackSetsOfOtherNamespaces(t *testing.T) {
 // A Stack is of the StackSet of the namespace in its label: who changes that label hands the Stack to another one.
 func TestNamespaceOfTheStackSetOfAStack(t *testing.T) {
 	setsAreProtected(t)
-	const to, from = `{"metadata":{"labels":{"cairn.dev/stackset-namespace":"shop"}}}`, `{"metadata":{"labels":{"cairn.dev/stackset-namespace":null}}}`
+	const to, from = `{"metadata":{"labels":{"cairn.dev/stackset-namespace":"shop"}}}`,
+		`{"metadata":{"labels":{"cairn.dev/stackset-namespace":null}}}`
 	stack := newStack(func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "platform"} })
 	apiserver.Must(t, as(t, "ed").Create(t.Context(), stack))
 	writes(t, stack, []change{
 		{"ed", to, "ed cannot hand Stack"}, {operator, to, "verb update"}, {"alice", to, ""},
 		{"ed", from, "ed cannot hand Stack"}, {operator, from, "verb update"},
-		{operator, `{"spec":{"suspend":true},"metadata":{"labels":{"cairn.dev/stackset-namespace":"other"}}}`, "verb update"},
+		{operator, `{"spec":{"suspend":true},"metadata":{"labels":{"cairn.dev/stackset-namespace":"other"}}}`,
+			"verb update"},
 		{operator, `{"spec":{"suspend":true}}`, ""}, {"alice", from, ""},
 	})
 }
 
-// The policies recognize the operator by this: with the verb, it could write each Stack, and the name of a user would be its own.
+// The policies recognize the operator by this: with the verb, it could write each Stack, and the name of a user would
+// be its own.
 func TestOperatorHasNoVerbUpdateOnStacks(t *testing.T) {
 	data, err := roles.ReadFile("files/roles/operator.yaml")
 	apiserver.Must(t, err)
 	role := &rbacv1.ClusterRole{}
 	apiserver.Must(t, yaml.Unmarshal(data, role))
 	for _, rule := range role.Rules {
-		if slices.Contains(rule.Resources, "stacks") && (slices.Contains(rule.Verbs, "update") || slices.Contains(rule.Verbs, "*")) {
+		if slices.Contains(rule.Resources, "stacks") && (slices.Contains(rule.Verbs, "update") ||
+			slices.Contains(rule.Verbs, "*")) {
 			t.Errorf("the operator has %v on %v", rule.Verbs, rule.Resources)
 		}
 	}

@@ -23,7 +23,8 @@ const fluxManager = "kustomize-controller"
 func applies(t *testing.T, user, manager, name string, fields map[string]any) error {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": map[string]any{"namespace": "default", "name": name},
+		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": map[string]any{"namespace": "default",
+			"name": name},
 	}}
 	for key, value := range fields {
 		if key == "metadata" {
@@ -46,7 +47,8 @@ func ofFlux() map[string]any {
 
 // finalized are the changes of the operator.
 var finalized = []change{
-	{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""},
+	{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""},
+	{operator, `{"metadata":{"finalizers":null}}`, ""},
 }
 
 const protects = `{"spec":{"deletionPolicy":"Protect","requireApprovalFor":["Delete"],"suspend":true}}`
@@ -146,7 +148,8 @@ func TestFieldManagersNeedTheVerbOfTheField(t *testing.T) {
 			check(t, tt.attack(t, stack), tt.want)
 			apiserver.Must(t, applies(t, "root", fluxManager, stack.Name, ofFlux()))
 			apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(stack), stack))
-			if s := stack.Spec; s.DeletionPolicy != v1alpha1.DeletionProtect || len(s.RequireApprovalFor) != 1 || !s.Suspend {
+			if s := stack.Spec; s.DeletionPolicy != v1alpha1.DeletionProtect || len(s.RequireApprovalFor) != 1 ||
+				!s.Suspend {
 				t.Errorf("the next apply of Flux leaves %+v", s)
 			}
 		})
@@ -175,8 +178,10 @@ func TestFieldManagersNeedTheVerbOfTheField(t *testing.T) {
 		apiserver.Must(t, applies(t, "root", fluxManager, stack.Name, ofFlux()))
 		writes(t, stack, []change{
 			{"root", `{"metadata":{"managedFields":[{}]}}`, ""},
-			{"eve", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"},
-			{"eve", `{"spec":{"suspend":true}}`, "verb update"}, {"pete", asks("requested-at", "1", "requested-operation", "Plan"), ""},
+			{"eve", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"},
+			{"eve", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"},
+			{"eve", `{"spec":{"suspend":true}}`, "verb update"},
+			{"pete", asks("requested-at", "1", "requested-operation", "Plan"), ""},
 		})
 	})
 	t.Run("a user with all verbs may", func(t *testing.T) {
@@ -240,7 +245,8 @@ func TestFieldManagersOfARun(t *testing.T) {
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	approval := fmt.Sprintf(`{"spec":{"approval":{"by":"bob","planDigest":%q}}`, digestOf("a"))
 	writes(t, run, []change{
-		{"bob", approval + `,"metadata":{"managedFields":[{}]}}`, "(metadata.managedFields): this requires the verb update"},
+		{"bob", approval + `,"metadata":{"managedFields":[{}]}}`,
+			"(metadata.managedFields): this requires the verb update"},
 		{"eve", `{"metadata":{"managedFields":[{}]}}`, "eve cannot change who manages the fields of Run"},
 		{"eve", `{"metadata":{"generateName":"x"}}`, "verb update"},
 		{"bob", approval + "}", ""}, {"alice", strings.ReplaceAll(approval, "bob", "alice") + "}", ""},

@@ -24,10 +24,11 @@ func TestUsersAndVariableSets(t *testing.T) {
 		return &v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name()}}
 	}
 	const denied = "requires the verb update on the Stacks of the namespace"
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := as(t, "seth").Create(ctx, newVariableSet(), client.DryRunAll)
-		return err != nil && strings.Contains(err.Error(), denied), nil
-	}))
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			err := as(t, "seth").Create(ctx, newVariableSet(), client.DryRunAll)
+			return err != nil && strings.Contains(err.Error(), denied), nil
+		}))
 	const spec, labels = `{"spec":{"variables":[{"name":"region","value":"a"}]}}`, `{"metadata":{"labels":{"a":"b"}}}`
 	set := newVariableSet()
 	check(t, as(t, "seth").Create(t.Context(), set.DeepCopy()), denied)
@@ -47,6 +48,7 @@ func TestLabelsOfStacksNeedVerbUpdate(t *testing.T) {
 	stack := newStack(nil)
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
 	writes(t, stack, []change{
-		{"seth", `{"metadata":{"labels":{"env":"prod"}}}`, "verb update"}, {"ed", `{"metadata":{"labels":{"env":"prod"}}}`, ""},
+		{"seth", `{"metadata":{"labels":{"env":"prod"}}}`, "verb update"},
+		{"ed", `{"metadata":{"labels":{"env":"prod"}}}`, ""},
 	})
 }

@@ -117,8 +117,9 @@ func run(args []string) error {
 	if flags.NArg() > 0 || o.Server == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
 		return errUsage
 	}
-	// The key that proves to the server that a request is from this process is in its memory alone. No other program of the pod
-	// may read it there, and net/http may not print it: spec.env of a Stack can switch on its debug output (GODEBUG).
+	// The key that proves to the server that a request is from this process is in its memory alone. No other program of
+	// the pod may read it there, and net/http may not print it: spec.env of a Stack can switch on its debug output
+	// (GODEBUG).
 	if err := process.HideMemory(); err != nil {
 		return err
 	}

@@ -20,18 +20,21 @@ func TestCommands(t *testing.T) {
 	if err := command([]string{"version"}, &out); err != nil || out.String() != version.Version+"\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
-	for _, args := range [][]string{nil, {"help"}, {"copy"}, {"version", "x"}, {"run"}, {"run", "--server=x", "--token=x", "--work=x", "--inputs=x", "more"}} {
+	for _, args := range [][]string{nil, {"help"}, {"copy"}, {"version", "x"}, {"run"},
+		{"run", "--server=x", "--token=x", "--work=x", "--inputs=x", "more"}} {
 		if err := command(args, &out); err == nil || !strings.Contains(err.Error(), "usage:") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	if err := command([]string{"run", "--server=http://x", "--token=x", "--work=x", "--inputs=x"}, &out); err == nil || !strings.Contains(err.Error(), "not https") {
+	if err := command([]string{"run", "--server=http://x", "--token=x", "--work=x", "--inputs=x"}, &out); err == nil ||
+		!strings.Contains(err.Error(), "not https") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestExitCode(t *testing.T) {
-	if got := exitCode(fmt.Errorf("report: %w", errors.Join(attempt.ErrStranded, errors.New("away")))); got != runnerapi.ExitStranded {
+	if got := exitCode(fmt.Errorf("report: %w", errors.Join(attempt.ErrStranded, errors.New("away")))); got !=
+		runnerapi.ExitStranded {
 		t.Errorf("stranded: %d", got)
 	}
 	if got := exitCode(errors.New("away")); got != 1 {

@@ -24,8 +24,10 @@ var resources = []struct {
 }{
 	{"stacks", v1alpha1.Stack{}}, {"stacksets", v1alpha1.StackSet{}}, {"variablesets", v1alpha1.VariableSet{}},
 	{"stackpolicies", v1alpha1.StackPolicy{}},
-	{"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}}, {"repositories", v1alpha1.Repository{}}, {"stackgrants", v1alpha1.StackGrant{}},
-	{"notifications", v1alpha1.Notification{}}, {"driftpauses", v1alpha1.DriftPause{}}, {"pipelines", v1alpha1.Pipeline{}},
+	{"runs", v1alpha1.Run{}}, {"states", v1alpha1.State{}}, {"repositories", v1alpha1.Repository{}},
+	{"stackgrants", v1alpha1.StackGrant{}},
+	{"notifications", v1alpha1.Notification{}}, {"driftpauses", v1alpha1.DriftPause{}},
+	{"pipelines", v1alpha1.Pipeline{}},
 }
 
 // api collects the text about the types of the API.
@@ -77,7 +79,8 @@ func typeComments(repository fs.FS, folder string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), name, source,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}

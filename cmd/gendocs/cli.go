@@ -141,7 +141,8 @@ func flags(all, except *pflag.FlagSet) string {
 
 // flagTypes are the names of the types of flags, where they are not those of the library.
 var flagTypes = map[string]string{
-	"bool": "boolean", "int": "integer", "int32": "integer", "strings": "list", "stringArray": "list", "stringSlice": "list",
+	"bool": "boolean", "int": "integer", "int32": "integer", "strings": "list", "stringArray": "list",
+	"stringSlice":    "list",
 	"stringToString": "map", "text": "string", "builder=image": "map", "policy": "string", "": "string",
 }
 

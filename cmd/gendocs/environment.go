@@ -58,7 +58,8 @@ func allDescribed(repository fs.FS) error {
 		files string
 		names *regexp.Regexp
 	}{
-		{"internal/runner/attempt/*.go", setVariable}, {"internal/*/*.go", readVariable}, {"internal/*/*/*.go", readVariable},
+		{"internal/runner/attempt/*.go", setVariable}, {"internal/*/*.go", readVariable},
+		{"internal/*/*/*.go", readVariable},
 	} {
 		files, err := fs.Glob(repository, in.files)
 		if err != nil {

@@ -88,7 +88,8 @@ func valueRow(path string, key, value *yaml.Node) ([]string, error) {
 		return nil, err
 	}
 	kind := map[string]string{
-		"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!seq": "list", "!!map": "map",
+		"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!seq": "list",
+		"!!map":  "map",
 		"!!null": "any",
 	}[value.Tag]
 	text, err := json.Marshal(decoded)

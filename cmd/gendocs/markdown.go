@@ -11,7 +11,8 @@ const width = 120
 
 var (
 	// pathOfPage is a page of the documentation in a text of the source: by its path in the repository, or its URL.
-	pathOfPage = regexp.MustCompile(`(?:https://github\.com/cairn-dev/cairn/blob/[a-z]+/)?\bdocs/([a-z-]+/[\w-]+\.md)(#[a-z0-9-]+)?`)
+	pathOfPage = regexp.MustCompile(
+		`(?:https://github\.com/cairn-dev/cairn/blob/[a-z]+/)?\bdocs/([a-z-]+/[\w-]+\.md)(#[a-z0-9-]+)?`)
 	// linkToPage is a link to one, as in charts/cairn/README.md.
 	linkToPage = regexp.MustCompile(`\[[^\]]*\]\((?:\.\./)+docs/([a-z-]+/[\w-]+\.md)(#[a-z0-9-]+)?\)`)
 	// example is the end of a description, which Go comments do not quote.

@@ -43,7 +43,8 @@ func metricsPage(repository fs.FS) (string, error) {
 	}
 	for _, k := range kinds.All {
 		if k.ConditionsOf() != nil {
-			all = append(all, metric{"cairn_" + k.Named().Resource(), "gauge", kinds.ReadyHelp(k), slices.Clone(kinds.ReadyLabels)})
+			all = append(all, metric{"cairn_" + k.Named().Resource(), "gauge", kinds.ReadyHelp(k),
+				slices.Clone(kinds.ReadyLabels)})
 		}
 	}
 	if len(all) < 30 {

@@ -23,15 +23,16 @@ const (
 	listOfReasons = "## All reasons\n\n"
 )
 
-// writeReasons writes the index of reasons, and what the web UI reads: a part of the table of reasons, and the length of
-// digests.
+// writeReasons writes the index of reasons, and what the web UI reads: a part of the table of reasons, and the length
+// of digests.
 func writeReasons(root string) error {
 	repository := os.DirFS(root)
 	page, err := reasonsIndex(repository)
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{reasonsPage: page, reasonsOfUI: waitsOfUI(), digestsOfUI: lengthOfDigests()} {
+	for name, text := range map[string]string{reasonsPage: page, reasonsOfUI: waitsOfUI(),
+		digestsOfUI: lengthOfDigests()} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil { //nolint:gosec // all can read it
 			return err
 		}
@@ -58,11 +59,14 @@ func reasonsIndex(repository fs.FS) (string, error) {
 		if sections[r.Name] == "" {
 			return "", fmt.Errorf("no page of docs/troubleshooting has the section ### %s", r.Name)
 		}
-		links[r.Name[:1]] = append(links[r.Name[:1]], fmt.Sprintf("[%s](%s#%s)", r.Name, sections[r.Name], strings.ToLower(r.Name)))
+		links[r.Name[:1]] = append(links[r.Name[:1]], fmt.Sprintf("[%s](%s#%s)", r.Name, sections[r.Name],
+			strings.ToLower(r.Name)))
 	}
 	text := before + listOfReasons
 	for _, letter := range slices.Sorted(maps.Keys(links)) {
-		slices.SortFunc(links[letter], func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
+		slices.SortFunc(links[letter], func(a, b string) int {
+			return cmp.Compare(strings.ToLower(a), strings.ToLower(b))
+		})
 		text += wrapped("- ", links[letter])
 	}
 	return text, nil

@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/dev/process"
 )
 
-// runContainer starts a container, keeps its state up to date, and returns when it has ended, or cannot start, or must not
-// any more. when says how urgently to report that it runs.
+// runContainer starts a container, keeps its state up to date, and returns when it has ended, or cannot start, or must
+// not any more. when says how urgently to report that it runs.
 func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *corev1.ContainerState, when urgency) {
 	env, ok := p.environment(ctx, c, state)
 	if !ok {
@@ -28,7 +28,8 @@ func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *core
 	if err != nil {
 		at := metav1.Now()
 		p.set(state, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ExitCode: 128, Reason: "StartError", Message: err.Error(), StartedAt: at, FinishedAt: at, ContainerID: containerID(p.obj, c.Name),
+			ExitCode: 128, Reason: "StartError", Message: err.Error(), StartedAt: at, FinishedAt: at,
+			ContainerID: containerID(p.obj, c.Name),
 		}})
 		return
 	}
@@ -47,9 +48,10 @@ func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *core
 	p.set(state, corev1.ContainerState{Terminated: p.terminated(c, proc.Started, exit)})
 }
 
-// environment makes the container's environment, however long it takes until all that it needs is there. It returns false
-// when the pod has to end first.
-func (p *pod) environment(ctx context.Context, c *corev1.Container, state *corev1.ContainerState) (env map[string]string, ok bool) {
+// environment makes the container's environment, however long it takes until all that it needs is there. It returns
+// false when the pod has to end first.
+func (p *pod) environment(ctx context.Context, c *corev1.Container,
+	state *corev1.ContainerState) (env map[string]string, ok bool) {
 	names := references{}
 	names.environment(c)
 	ok = retry(p.term, longestWait, func() bool {
@@ -65,7 +67,8 @@ func (p *pod) environment(ctx context.Context, c *corev1.Container, state *corev
 		}
 		if p.term.Err() == nil {
 			p.warn(ctx, "Failed", "Error: "+err.Error())
-			p.set(state, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: err.Error()}})
+			p.set(state, corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: err.Error()}})
 			p.report(urgent)
 		}
 		return false
@@ -88,8 +91,8 @@ func (p *pod) startContainer(c *corev1.Container, env map[string]string) (*proce
 	return p.k.group.Start(cmd)
 }
 
-// command makes a process of a container, with its environment, in its folder. The arguments of its own are expanded, those that
-// an exec request has are not.
+// command makes a process of a container, with its environment, in its folder. The arguments of its own are expanded,
+// those that an exec request has are not.
 func (p *pod) command(c *corev1.Container, env map[string]string, args []string, expanded bool) (*exec.Cmd, error) {
 	onHost := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	paths := pathsOf(c, string(p.dir), layout(&p.obj.Spec), onHost)
@@ -118,7 +121,8 @@ func (p *pod) command(c *corev1.Container, env map[string]string, args []string,
 	if cmd.Path, err = program(cmd.Args[0], searched, p.k.o.PathPrefix); err != nil {
 		return nil, err
 	}
-	cmd.Env = []string{"HOME=" + work, "TMPDIR=" + tmp, "HOSTNAME=" + p.obj.Name} // the container's own come later and win
+	// the container's own come later and win
+	cmd.Env = []string{"HOME=" + work, "TMPDIR=" + tmp, "HOSTNAME=" + p.obj.Name}
 	for name, value := range env {
 		if name != "PATH" {
 			cmd.Env = append(cmd.Env, name+"="+paths.rewrite(value))
@@ -128,8 +132,8 @@ func (p *pod) command(c *corev1.Container, env map[string]string, args []string,
 	return cmd, nil
 }
 
-// searchPath is the PATH of a container: its own, where there is one, with PathPrefix last as the rest of the image; or this
-// machine's, with PathPrefix first.
+// searchPath is the PATH of a container: its own, where there is one, with PathPrefix last as the rest of the image; or
+// this machine's, with PathPrefix first.
 func searchPath(own string, paths paths, prefix string) string {
 	list := []string{prefix, os.Getenv("PATH")}
 	if own != "" {

@@ -45,20 +45,23 @@ type failure struct{ reason, message string }
 // the pod's author counts on.
 func refuse(spec *corev1.PodSpec) *failure {
 	no := func(reason, format string, args ...any) *failure {
-		return &failure{reason, fmt.Sprintf(format, args...) + " (the kubelet of cairn dev runs containers as processes of this machine)"}
+		return &failure{reason, fmt.Sprintf(format, args...) + " (the kubelet of cairn dev runs containers as " +
+			"processes of this machine)"}
 	}
 	if spec.RestartPolicy != corev1.RestartPolicyNever {
 		return no("UnsupportedRestartPolicy", "restartPolicy %s is not supported: only Never is", spec.RestartPolicy)
 	}
 	for i := range spec.Volumes {
 		if v := &spec.Volumes[i]; !supported(v) {
-			return no("UnsupportedVolume", "volume %q is of a kind that is not supported: only emptyDir, secret, configMap, downwardAPI and projected are", v.Name)
+			return no("UnsupportedVolume", "volume %q is of a kind that is not supported: only emptyDir, secret, "+
+				"configMap, downwardAPI and projected are", v.Name)
 		}
 	}
 	for _, c := range containersOf(spec) {
 		switch {
 		case c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever:
-			return no("UnsupportedRestartPolicy", "restartPolicy %s of container %q is not supported", *c.RestartPolicy, c.Name)
+			return no("UnsupportedRestartPolicy", "restartPolicy %s of container %q is not supported", *c.RestartPolicy,
+				c.Name)
 		case len(c.Command) == 0:
 			return no("NoCommand", "container %q has no command, and its image is not looked at", c.Name)
 		case c.Lifecycle != nil:

@@ -15,11 +15,14 @@ func TestDecide(t *testing.T) {
 	}{
 		{name: "a pod that no node has is taken", pod: `{}`, want: bind},
 		{name: "one that is held back waits", pod: `{spec: {schedulingGates: [{name: kueue}]}}`, want: ignore},
-		{name: "one that is being deleted is not taken any more", pod: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, want: ignore},
+		{name: "one that is being deleted is not taken any more",
+			pod: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, want: ignore},
 		{name: "another node's", pod: `{spec: {nodeName: there}}`, want: ignore},
 		{name: "given to this node", pod: `{spec: {nodeName: here}, status: {phase: Pending}}`, want: start},
-		{name: "started before, and the status says so", pod: `{spec: {nodeName: here}, status: {phase: Running}}`, want: lose},
-		{name: "started before, though the status does not know", pod: `{spec: {nodeName: here}, status: {phase: Pending}}`, started: true, want: lose},
+		{name: "started before, and the status says so", pod: `{spec: {nodeName: here}, status: {phase: Running}}`,
+			want: lose},
+		{name: "started before, though the status does not know",
+			pod: `{spec: {nodeName: here}, status: {phase: Pending}}`, started: true, want: lose},
 		{name: "ended well", pod: `{spec: {nodeName: here}, status: {phase: Succeeded}}`, started: true, want: keep},
 		{name: "ended badly", pod: `{spec: {nodeName: here}, status: {phase: Failed}}`, started: true, want: keep},
 	} {
@@ -40,7 +43,8 @@ func TestRefuse(t *testing.T) {
 		{name: "all that is known", spec: `{restartPolicy: Never, containers: [{name: a, command: [x]}], volumes: [
 			{name: a, emptyDir: {}}, {name: b, secret: {}}, {name: c, configMap: {}}, {name: d, downwardAPI: {}},
 			{name: e, projected: {sources: [{serviceAccountToken: {path: t}}, {secret: {}}, {configMap: {}}, {downwardAPI: {}}]}}]}`},
-		{name: "restarts", spec: `{restartPolicy: OnFailure}`, reason: "UnsupportedRestartPolicy", message: "restartPolicy OnFailure"},
+		{name: "restarts", spec: `{restartPolicy: OnFailure}`, reason: "UnsupportedRestartPolicy",
+			message: "restartPolicy OnFailure"},
 		{name: "sidecars", spec: `{restartPolicy: Never, initContainers: [{name: s, command: [x], restartPolicy: Always}]}`, reason: "UnsupportedRestartPolicy", message: `container "s"`},
 		{name: "another volume", spec: `{restartPolicy: Never, volumes: [{name: v, hostPath: {path: /}}]}`, reason: "UnsupportedVolume", message: `volume "v"`},
 		{name: "another source", spec: `{restartPolicy: Never, volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: x}}]}}]}`, reason: "UnsupportedVolume", message: `volume "v"`},

@@ -81,7 +81,8 @@ func TestDeletionWaitsForContainers(t *testing.T) {
 	if got := wait(t, said); got != "bye\n" {
 		t.Errorf("it said %q", got)
 	}
-	if end := last.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 5 || last.Status.Phase != corev1.PodFailed {
+	if end := last.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 5 ||
+		last.Status.Phase != corev1.PodFailed {
 		t.Errorf("last seen %s with %+v", last.Status.Phase, last.Status.ContainerStatuses[0].State)
 	}
 	t.Logf("gone after %s", time.Since(began))
@@ -128,7 +129,8 @@ func TestForcedDeletionKillsImmediately(t *testing.T) {
 func TestDeletionOfAPodThatNeverStarted(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	pod := create(t, ns, "pod", `{containers: [{name: main, command: ["true"]}], volumes: [{name: v, secret: {secretName: nope}}]}`)
+	pod := create(t, ns, "pod",
+		`{containers: [{name: main, command: ["true"]}], volumes: [{name: v, secret: {secretName: nope}}]}`)
 	awaitEvent(t, ns, "FailedMount", "not found")
 	remove(t, pod, 600)
 	awaitGone(t, pod)

@@ -1,5 +1,5 @@
-// Package kubelet is a pretend kubelet for `cairn dev` and for tests: it is a node to the API server, takes every pod that
-// no node has, and runs its containers as processes of this machine, under the user it runs as.
+// Package kubelet is a pretend kubelet for `cairn dev` and for tests: it is a node to the API server, takes every pod
+// that no node has, and runs its containers as processes of this machine, under the user it runs as.
 //
 // It does what Cairn's pods and most patches of them need, as a real kubelet would, and refuses the rest with a
 // failed pod that says so. What differs, differs for one reason, that there are no images and no namespaces:
@@ -17,7 +17,8 @@
 //     nodeSelector, affinity and tolerations are not looked at. Secrets and ConfigMaps are put in place once, and not
 //     renewed as they change; tokens are renewed.
 //
-// A pod's folder, kept as long as the pod is in the API, but for the volumes, which are removed when its containers have ended:
+// A pod's folder, kept as long as the pod is in the API, but for the volumes, which are removed when its containers
+// have ended:
 //
 //	pods/<uid>/fs/<mountPath>              volumes, at the first path they are mounted at
 //	pods/<uid>/volumes/<name>              volumes that another one took that path from, or that are not mounted
@@ -30,6 +31,6 @@
 //	                 ^ again and again, while an object is missing         |
 //	                                            deleted, deadline, shutdown: SIGTERM, grace, SIGKILL
 //
-// When the kubelet starts and finds that a pod was started by an earlier one, the pod has failed, as after the restart of a
-// node: a pod is never run twice.
+// When the kubelet starts and finds that a pod was started by an earlier one, the pod has failed, as after the restart
+// of a node: a pod is never run twice.
 package kubelet

@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// environ is the environment that a container's spec asks for, before paths are rewritten. The errors are those of a real
-// kubelet, word by word: users search for them.
+// environ is the environment that a container's spec asks for, before paths are rewritten. The errors are those of a
+// real kubelet, word by word: users search for them.
 func environ(pod *corev1.Pod, c *corev1.Container, in *inputs) (map[string]string, error) {
 	vars := map[string]string{}
 	for _, from := range c.EnvFrom {

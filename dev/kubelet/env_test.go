@@ -12,7 +12,8 @@ import (
 // what the pods of these tests may refer to.
 func someInputs() *inputs {
 	in := newInputs()
-	in.found[reference{secret, "db"}] = content{data: map[string][]byte{"user": []byte("alice"), "password": []byte("hunter2")}}
+	in.found[reference{secret, "db"}] = content{data: map[string][]byte{"user": []byte("alice"),
+		"password": []byte("hunter2")}}
 	in.found[reference{configMap, "site"}] = content{
 		data:   map[string][]byte{"zone": []byte("eu-1"), "main.tf": []byte("code")},
 		binary: map[string][]byte{"blob": {0, 1}},
@@ -23,7 +24,8 @@ func someInputs() *inputs {
 func somePod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "net-1", UID: "uid-1"},
-		Spec:       corev1.PodSpec{NodeName: "here", ServiceAccountName: "runner", RestartPolicy: corev1.RestartPolicyNever},
+		Spec: corev1.PodSpec{NodeName: "here", ServiceAccountName: "runner",
+			RestartPolicy: corev1.RestartPolicyNever},
 	}
 }
 
@@ -50,7 +52,8 @@ func TestEnviron(t *testing.T) {
 		{
 			name:      "env wins over envFrom, which has a prefix",
 			container: `{envFrom: [{prefix: DB_, secretRef: {name: db}}, {configMapRef: {name: site}}], env: [{name: zone, value: "us of $(DB_user)"}]}`,
-			want:      map[string]string{"DB_user": "alice", "DB_password": "hunter2", "zone": "us of alice", "main.tf": "code"},
+			want: map[string]string{"DB_user": "alice", "DB_password": "hunter2", "zone": "us of alice",
+				"main.tf": "code"},
 		},
 		{
 			name: "values from elsewhere",
@@ -63,7 +66,8 @@ func TestEnviron(t *testing.T) {
 				{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}},
 				{name: SA, valueFrom: {fieldRef: {fieldPath: spec.serviceAccountName}}},
 			]}`,
-			want: map[string]string{"P": "hunter2", "Z": "eu-1", "POD": "net-1", "NS": "infra", "ID": "uid-1", "NODE": "here", "SA": "runner"},
+			want: map[string]string{"P": "hunter2", "Z": "eu-1", "POD": "net-1", "NS": "infra", "ID": "uid-1",
+				"NODE": "here", "SA": "runner"},
 		},
 		{
 			name: "what is optional may be missing",
@@ -76,11 +80,18 @@ func TestEnviron(t *testing.T) {
 				]}`,
 			want: map[string]string{},
 		},
-		{name: "no such secret", container: `{env: [{name: A, valueFrom: {secretKeyRef: {name: nope, key: k}}}]}`, err: `secret "nope" not found`},
-		{name: "no such secret for all keys", container: `{envFrom: [{secretRef: {name: nope}}]}`, err: `secret "nope" not found`},
-		{name: "no such config map", container: `{envFrom: [{configMapRef: {name: nope}}]}`, err: `configmap "nope" not found`},
-		{name: "no such key in a secret", container: `{env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: k}}}]}`, err: `couldn't find key k in Secret infra/db`},
-		{name: "no such key in a config map", container: `{env: [{name: A, valueFrom: {configMapKeyRef: {name: site, key: k}}}]}`, err: `couldn't find key k in ConfigMap infra/site`},
+		{name: "no such secret", container: `{env: [{name: A, valueFrom: {secretKeyRef: {name: nope, key: k}}}]}`,
+			err: `secret "nope" not found`},
+		{name: "no such secret for all keys", container: `{envFrom: [{secretRef: {name: nope}}]}`,
+			err: `secret "nope" not found`},
+		{name: "no such config map", container: `{envFrom: [{configMapRef: {name: nope}}]}`,
+			err: `configmap "nope" not found`},
+		{name: "no such key in a secret",
+			container: `{env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: k}}}]}`,
+			err:       `couldn't find key k in Secret infra/db`},
+		{name: "no such key in a config map",
+			container: `{env: [{name: A, valueFrom: {configMapKeyRef: {name: site, key: k}}}]}`,
+			err:       `couldn't find key k in ConfigMap infra/site`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := fromYAML[corev1.Container](t, tt.container)

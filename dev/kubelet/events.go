@@ -21,7 +21,8 @@ func (p *pod) warn(ctx context.Context, reason, message string) {
 	}
 	at := time.Now()
 	event := &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.obj.Namespace, Name: fmt.Sprintf("%s.%x", p.obj.Name, at.UnixNano())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.obj.Namespace,
+			Name: fmt.Sprintf("%s.%x", p.obj.Name, at.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion: "v1", Kind: "Pod", Namespace: p.obj.Namespace, Name: p.obj.Name, UID: p.obj.UID,
 		},

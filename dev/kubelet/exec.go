@@ -18,8 +18,8 @@ import (
 	utilexec "k8s.io/utils/exec"
 )
 
-// What is exec'd is a process like the container's own: in its folder, with its environment, as the same user. It ends with the
-// container.
+// What is exec'd is a process like the container's own: in its folder, with its environment, as the same user. It ends
+// with the container.
 
 // Limits that real kubelets have too.
 const (
@@ -76,14 +76,16 @@ func (k *Kubelet) serveExec(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	remotecommand.ServeExec(w, r, executor{p}, p.obj.Name, string(p.obj.UID), name, command, options, execIdle, execCreate, remotecommand.SupportedStreamingProtocols)
+	remotecommand.ServeExec(w, r, executor{p}, p.obj.Name, string(p.obj.UID), name, command, options, execIdle,
+		execCreate, remotecommand.SupportedStreamingProtocols)
 }
 
 // executor runs what is exec'd in a pod.
 type executor struct{ pod *pod }
 
 // ExecInContainer returns when the command has ended.
-func (e executor) ExecInContainer(_ context.Context, _, _, container string, args []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
+func (e executor) ExecInContainer(_ context.Context, _, _, container string, args []string, in io.Reader, out,
+	errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	inside, leave := e.pod.enter(container)
 	if inside == nil {
 		return fmt.Errorf("container %q does not run", container)
@@ -129,7 +131,8 @@ type streams struct {
 }
 
 // attachPipes gives a process a pipe for each stream.
-func attachPipes(cmd *exec.Cmd, in io.Reader, out, errOut io.WriteCloser, _ <-chan remotecommand.TerminalSize) (*streams, error) {
+func attachPipes(cmd *exec.Cmd, in io.Reader, out, errOut io.WriteCloser,
+	_ <-chan remotecommand.TerminalSize) (*streams, error) {
 	s := &streams{}
 	if in != nil {
 		r, w, err := os.Pipe()
@@ -163,7 +166,8 @@ func attachPipes(cmd *exec.Cmd, in io.Reader, out, errOut io.WriteCloser, _ <-ch
 }
 
 // attachTerminal gives a process a terminal.
-func attachTerminal(cmd *exec.Cmd, in io.Reader, out, _ io.WriteCloser, resize <-chan remotecommand.TerminalSize) (*streams, error) {
+func attachTerminal(cmd *exec.Cmd, in io.Reader, out, _ io.WriteCloser,
+	resize <-chan remotecommand.TerminalSize) (*streams, error) {
 	ours, theirs, err := pty.Open()
 	if err != nil {
 		return nil, err

@@ -34,9 +34,11 @@ volumes: [{name: data, emptyDir: {}}]
 		out   string
 		code  int
 	}{
-		"the container's environment":   {args: []string{"pod", "--", "sh", "-c", `echo "$WORD"`}, out: "of its own\n"},
-		"what is typed":                 {args: []string{"-i", "pod", "--", "cat"}, stdin: "some\nlines\n", out: "some\nlines\n"},
-		"an exit code":                  {args: []string{"pod", "--", "sh", "-c", "echo out; exit 7"}, out: "out\n", code: 7},
+		"the container's environment": {args: []string{"pod", "--", "sh", "-c", `echo "$WORD"`}, out: "of its own\n"},
+		"what is typed": {args: []string{"-i", "pod", "--", "cat"}, stdin: "some\nlines\n",
+			out: "some\nlines\n"},
+		"an exit code": {args: []string{"pod", "--", "sh", "-c", "echo out; exit 7"}, out: "out\n",
+			code: 7},
 		"arguments are not expanded":    {args: []string{"pod", "--", "echo", "$(WORD)"}, out: "$(WORD)\n"},
 		"a program that is not there":   {args: []string{"pod", "--", "no-such-program"}, code: 1},
 		"a container that is not there": {args: []string{"pod", "-c", "other", "--", "true"}, code: 1},

@@ -30,8 +30,8 @@ const address = "127.0.0.1"
 
 // Options of a kubelet.
 type Options struct {
-	// Config is the access to the API server. It must be allowed to write nodes, pods, their bindings and status, and events,
-	// and to read Secrets and ConfigMaps and make tokens everywhere.
+	// Config is the access to the API server. It must be allowed to write nodes, pods, their bindings and status, and
+	// events, and to read Secrets and ConfigMaps and make tokens everywhere.
 	Config *rest.Config
 	// NodeName is that of the node, "cairn-dev" by default.
 	NodeName string
@@ -39,8 +39,8 @@ type Options struct {
 	Dir string
 	// PathPrefix is a folder of programs that comes first in the PATH of containers; what an image would have.
 	PathPrefix string
-	// ShutdownGrace limits the time that the containers of a pod have to end when Run's ctx does. By default each pod has what
-	// it asks for in terminationGracePeriodSeconds.
+	// ShutdownGrace limits the time that the containers of a pod have to end when Run's ctx does. By default each pod
+	// has what it asks for in terminationGracePeriodSeconds.
 	ShutdownGrace time.Duration
 	// Log gets what happens; the zero Logger is silent.
 	Log logr.Logger
@@ -87,8 +87,8 @@ func New(o Options) (*Kubelet, error) {
 	return &Kubelet{o: o, api: api, pods: map[types.UID]*pod{}, draining: make(chan struct{})}, nil
 }
 
-// Run is the node, until ctx is done. It returns when no process of a pod is left: they are signaled to end, have their grace
-// period for it, and are killed.
+// Run is the node, until ctx is done. It returns when no process of a pod is left: they are signaled to end, have their
+// grace period for it, and are killed.
 func (k *Kubelet) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Join(k.o.Dir, "pods"), 0o700); err != nil {
 		return fmt.Errorf("kubelet: %w", err)

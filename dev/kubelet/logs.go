@@ -57,7 +57,8 @@ func (k *Kubelet) listen(ctx context.Context) (*logServer, error) {
 			ClientCAs:    clients,
 			MinVersion:   tls.VersionTLS12,
 		}),
-		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(k.o.Log), slog.LevelDebug)},
+		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(k.o.Log), slog.LevelDebug)},
 	}, nil
 }
 
@@ -83,7 +84,8 @@ func (k *Kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	}
 	log, err := os.Open(p.dir.log(name))
 	if err != nil {
-		http.Error(w, fmt.Sprintf("container %q in pod %q is waiting to start", name, p.obj.Name), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("container %q in pod %q is waiting to start", name, p.obj.Name),
+			http.StatusBadRequest)
 		return
 	}
 	defer func() { _ = log.Close() }()

@@ -23,7 +23,8 @@ containers:
 volumes: [{name: data, emptyDir: {}}]
 `)
 	await(t, ns, "pod", "running", isRunning)
-	if out, err := kubectl(t, "logs", "-n", ns, "pod", "-c", "init").Output(); err != nil || string(out) != "from init\n" {
+	if out, err := kubectl(t, "logs", "-n", ns, "pod", "-c", "init").Output(); err != nil ||
+		string(out) != "from init\n" {
 		t.Errorf("init: %q, %v", out, err)
 	}
 
@@ -72,7 +73,8 @@ func TestLogsNeedAuthentication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := fmt.Sprintf("https://127.0.0.1:%d/containerLogs/%s/pod/main", node.Status.DaemonEndpoints.KubeletEndpoint.Port, ns)
+	url := fmt.Sprintf("https://127.0.0.1:%d/containerLogs/%s/pod/main",
+		node.Status.DaemonEndpoints.KubeletEndpoint.Port, ns)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	resp, err := client.Get(url)
 	if err == nil {

@@ -83,7 +83,8 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	node, err := kubelet.New(kubelet.Options{Config: plane.RESTConfig(), Dir: nodeDir, PathPrefix: bin, ShutdownGrace: time.Second})
+	node, err := kubelet.New(kubelet.Options{Config: plane.RESTConfig(), Dir: nodeDir, PathPrefix: bin,
+		ShutdownGrace: time.Second})
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +104,8 @@ func helper(dir string) {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err == nil {
 		var node *kubelet.Kubelet
-		node, err = kubelet.New(kubelet.Options{Config: config, NodeName: os.Getenv("NODE"), Dir: dir, Log: logr.Discard()})
+		node, err = kubelet.New(kubelet.Options{Config: config, NodeName: os.Getenv("NODE"), Dir: dir,
+			Log: logr.Discard()})
 		if err == nil {
 			err = node.Run(context.Background())
 		}
@@ -115,7 +117,8 @@ func helper(dir string) {
 // newNamespace makes a namespace in which pods can be made.
 func newNamespace(t testing.TB) string {
 	t.Helper()
-	ns, err := api.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	ns, err := api.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +183,9 @@ func await(t testing.TB, ns, name, want string, is func(*corev1.Pod) bool) *core
 // awaitGone waits until the pod is no longer in the API, and returns it as it last was. It may be gone already.
 func awaitGone(t testing.TB, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
-	last := follow(t, pod.Namespace, pod.Name, pod.ResourceVersion, func(e watch.Event) bool { return e.Type == watch.Deleted })
+	last := follow(t, pod.Namespace, pod.Name, pod.ResourceVersion, func(e watch.Event) bool {
+		return e.Type == watch.Deleted
+	})
 	if last == nil {
 		t.Fatalf("pod %s is not gone", pod.Name)
 	}
@@ -263,7 +268,8 @@ func poll(t testing.TB, what string, done func() bool) {
 
 func remove(t testing.TB, pod *corev1.Pod, grace int64) {
 	t.Helper()
-	err := api.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
+	err := api.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name,
+		metav1.DeleteOptions{GracePeriodSeconds: &grace})
 	if err != nil {
 		t.Fatal(err)
 	}

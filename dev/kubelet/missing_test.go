@@ -78,7 +78,8 @@ func awaitEvent(t *testing.T, ns, reason, message string) {
 	}
 	defer w.Stop()
 	for e := range w.ResultChan() {
-		if event, ok := e.Object.(*corev1.Event); ok && event.Reason == reason && strings.Contains(event.Message, message) {
+		if event, ok := e.Object.(*corev1.Event); ok && event.Reason == reason &&
+			strings.Contains(event.Message, message) {
 			return
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// register makes the node, or takes up that of an earlier kubelet, and says once that it is ready. No lease and no heartbeat
-// follow: there is no controller that would miss them.
+// register makes the node, or takes up that of an earlier kubelet, and says once that it is ready. No lease and no
+// heartbeat follow: there is no controller that would miss them.
 func (k *Kubelet) register(ctx context.Context, port int32) error {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: k.o.NodeName,
@@ -32,7 +32,8 @@ func (k *Kubelet) register(ctx context.Context, port int32) error {
 	if err != nil {
 		return fmt.Errorf("register node %s: %w", k.o.NodeName, err)
 	}
-	if _, err := nodes.Patch(ctx, k.o.NodeName, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := nodes.Patch(ctx, k.o.NodeName, types.MergePatchType, patch, metav1.PatchOptions{},
+		"status"); err != nil {
 		return fmt.Errorf("register node %s: %w", k.o.NodeName, err)
 	}
 	return nil
@@ -45,16 +46,18 @@ func nodeStatus(name string, port int32, now metav1.Time) corev1.NodeStatus {
 		corev1.ResourcePods:   resource.MustParse("1000"),
 	}
 	return corev1.NodeStatus{
-		Capacity:        capacity,
-		Allocatable:     capacity,
-		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}, {Type: corev1.NodeHostName, Address: name}},
+		Capacity:    capacity,
+		Allocatable: capacity,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address},
+			{Type: corev1.NodeHostName, Address: name}},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: port}},
 		NodeInfo: corev1.NodeSystemInfo{
 			OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH,
 			KubeletVersion: "cairn-dev", ContainerRuntimeVersion: "process://1", OSImage: "this machine",
 		},
 		Conditions: []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "pods are processes of this machine",
+			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+			Message:           "pods are processes of this machine",
 			LastHeartbeatTime: now, LastTransitionTime: now,
 		}},
 	}

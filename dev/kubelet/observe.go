@@ -41,7 +41,8 @@ func (p *pod) cutShort(why error) {
 	case errors.Is(why, errShutdown):
 		p.observed.failed = &failure{"Terminated", "Pod was terminated in response to imminent node shutdown."}
 	case errors.Is(why, errDeadline):
-		p.observed.failed = &failure{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
+		p.observed.failed = &failure{"DeadlineExceeded",
+			"Pod was active on the node longer than the specified deadline"}
 	case errors.Is(why, errDeleted) && !done:
 		p.observed.failed = &failure{"Deleted", "Pod was deleted before its containers were started."}
 	}

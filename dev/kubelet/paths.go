@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// layout says for each volume of a pod which path it has below the pod's folder. A volume lies where it is first mounted, so
-// that volumes that are mounted into or beside one another are found in one tree, as in a real pod.
+// layout says for each volume of a pod which path it has below the pod's folder. A volume lies where it is first
+// mounted, so that volumes that are mounted into or beside one another are found in one tree, as in a real pod.
 func layout(spec *corev1.PodSpec) map[string]string {
 	places := map[string]string{}
 	taken := map[string]bool{}
@@ -40,8 +40,8 @@ type paths []rewrite
 
 type rewrite struct{ from, to string }
 
-// pathsOf collects what to rewrite in a container of a pod whose folder is dir: its mount paths, its working directory, and
-// the folders these lie in as far up as this machine has none of that name.
+// pathsOf collects what to rewrite in a container of a pod whose folder is dir: its mount paths, its working directory,
+// and the folders these lie in as far up as this machine has none of that name.
 func pathsOf(c *corev1.Container, dir string, places map[string]string, onHost func(string) bool) paths {
 	to := map[string]string{}
 	var inside []string
@@ -51,7 +51,8 @@ func pathsOf(c *corev1.Container, dir string, places map[string]string, onHost f
 		inside = append(inside, path.Dir(at))
 	}
 	mounts := maps.Clone(to)
-	if at := path.Clean("/" + c.WorkingDir); !within(mounts, at) && at != "/" { // the image's folder, never this machine's
+	// the image's folder, never this machine's
+	if at := path.Clean("/" + c.WorkingDir); !within(mounts, at) && at != "/" {
 		to[at] = path.Join(dir, inFS(at))
 		inside = append(inside, path.Dir(at))
 	}

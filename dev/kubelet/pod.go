@@ -72,8 +72,8 @@ func newPod(ctx context.Context, k *Kubelet, obj *corev1.Pod, dir podDir) *pod {
 	return p
 }
 
-// run does all that is done to a pod, and returns when there is nothing more to do. It returns false when the pod is not
-// this node's.
+// run does all that is done to a pod, and returns when there is nothing more to do. It returns false when the pod is
+// not this node's.
 func (p *pod) run(ctx context.Context, do action) (mine bool) {
 	defer p.release()
 	if do != keep {
@@ -81,8 +81,8 @@ func (p *pod) run(ctx context.Context, do action) (mine bool) {
 			return false
 		}
 	}
-	// It has ended. What remains is to wait for its deletion. As with a real kubelet its logs stay until then, and its volumes do not,
-	// unless a process of an earlier kubelet may still use them.
+	// It has ended. What remains is to wait for its deletion. As with a real kubelet its logs stay until then, and its
+	// volumes do not, unless a process of an earlier kubelet may still use them.
 	if do != lose {
 		if err := p.dir.unmount(); err != nil {
 			p.log.Error(err, "Remove the volumes of the pod")
@@ -170,7 +170,8 @@ func (p *pod) work(ctx context.Context) {
 
 	for i := range p.obj.Spec.InitContainers {
 		state := &p.observed.init[i]
-		p.runContainer(ctx, &p.obj.Spec.InitContainers[i], state, lazy) // most have ended before a client reads the status
+		// most have ended before a client reads the status
+		p.runContainer(ctx, &p.obj.Spec.InitContainers[i], state, lazy)
 		if p.term.Err() != nil || !succeeded(*state) {
 			return
 		}
@@ -182,7 +183,8 @@ func (p *pod) work(ctx context.Context) {
 	all.Wait()
 }
 
-// finish reports how the pod ended. One that was not started before the kubelet shut down has not: it waits for the next.
+// finish reports how the pod ended. One that was not started before the kubelet shut down has not: it waits for the
+// next.
 func (p *pod) finish() {
 	why := context.Cause(p.term)
 	if errors.Is(why, errGone) || errors.Is(why, errShutdown) && !p.dir.started() {
@@ -212,7 +214,8 @@ func (p *pod) stop(why error, grace time.Duration) {
 	p.killer, p.killAt = time.AfterFunc(grace, p.killNow), at
 }
 
-// delete handles a deletion of the pod, perhaps a second one with a shorter grace period. The lock of the kubelet is held.
+// delete handles a deletion of the pod, perhaps a second one with a shorter grace period. The lock of the kubelet is
+// held.
 func (p *pod) delete(obj *corev1.Pod) {
 	var grace time.Duration
 	if s := obj.DeletionGracePeriodSeconds; s != nil {

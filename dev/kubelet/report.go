@@ -43,8 +43,8 @@ func (m mailbox) put(r report) {
 	m <- r
 }
 
-// write writes the status of the pod beside all else that happens to it, until the mailbox is closed: always the newest, one
-// at a time, and none that changes nothing.
+// write writes the status of the pod beside all else that happens to it, until the mailbox is closed: always the
+// newest, one at a time, and none that changes nothing.
 func (p *pod) write(ctx context.Context) {
 	written := p.obj.Status
 	for r := range p.reports {
@@ -79,6 +79,7 @@ func (p *pod) patch(ctx context.Context, status corev1.PodStatus) error {
 	if err != nil {
 		return fmt.Errorf("encode status: %w", err)
 	}
-	_, err = p.k.api.CoreV1().Pods(p.obj.Namespace).Patch(ctx, p.obj.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	_, err = p.k.api.CoreV1().Pods(p.obj.Namespace).Patch(ctx, p.obj.Name, types.StrategicMergePatchType, body,
+		metav1.PatchOptions{}, "status")
 	return err
 }

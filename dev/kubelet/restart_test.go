@@ -67,8 +67,10 @@ func TestPodsOfAKilledNode(t *testing.T) {
 
 	runNode(t, "killed", dir)
 	after := awaitEnd(t, ns, "pod")
-	if end := after.Status.ContainerStatuses[0].State.Terminated; after.Status.Phase != corev1.PodFailed || after.Status.Reason != "NodeRestarted" || end == nil || end.ExitCode != 137 {
-		t.Errorf("phase %s, reason %s, state %+v", after.Status.Phase, after.Status.Reason, after.Status.ContainerStatuses[0].State)
+	if end := after.Status.ContainerStatuses[0].State.Terminated; after.Status.Phase != corev1.PodFailed ||
+		after.Status.Reason != "NodeRestarted" || end == nil || end.ExitCode != 137 {
+		t.Errorf("phase %s, reason %s, state %+v", after.Status.Phase, after.Status.Reason,
+			after.Status.ContainerStatuses[0].State)
 	}
 	if init := after.Status.InitContainerStatuses[0].State.Terminated; init == nil || init.ExitCode != 0 {
 		t.Errorf("what had ended well did not stay so: %+v", init)
@@ -94,7 +96,8 @@ func TestPodsOfAStoppedNode(t *testing.T) {
 	awaitEvent(t, ns, "FailedMount", "not found")
 	stop()
 	pod := awaitEnd(t, ns, "running")
-	if end := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Reason != "Terminated" || end == nil || end.ExitCode != 3 {
+	if end := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Reason != "Terminated" || end == nil ||
+		end.ExitCode != 3 {
 		t.Errorf("reason %s, state %+v", pod.Status.Reason, pod.Status.ContainerStatuses[0].State)
 	}
 

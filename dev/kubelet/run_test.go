@@ -32,7 +32,8 @@ volumes: [{name: data, emptyDir: {}}]
 		t.Errorf("phase %s, node %s, ip %s", pod.Status.Phase, pod.Spec.NodeName, pod.Status.PodIP)
 	}
 	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if end := c.State.Terminated; end == nil || end.Reason != "Completed" || end.StartedAt.IsZero() || end.FinishedAt.IsZero() {
+		if end := c.State.Terminated; end == nil || end.Reason != "Completed" || end.StartedAt.IsZero() ||
+			end.FinishedAt.IsZero() {
 			t.Errorf("container %s: %+v", c.Name, c.State)
 		}
 	}
@@ -74,7 +75,8 @@ volumes: [{name: data, emptyDir: {}}]
 	got := strings.Split(strings.TrimSpace(logOf(t, ns, "pod", "main")), "\n")
 	own := filepath.Join(nodeDir, "pods", string(pod.UID))
 	want := []string{
-		inPod(pod.UID, "work"), inPod(pod.UID, "work"), filepath.Join(own, "containers", "main", "tmp"), inPod(pod.UID, "inputs"),
+		inPod(pod.UID, "work"), inPod(pod.UID, "work"), filepath.Join(own, "containers", "main", "tmp"),
+		inPod(pod.UID, "inputs"),
 		"HOME HOSTNAME IN PATH TMPDIR",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -95,7 +97,8 @@ func TestExit(t *testing.T) {
 		{"a failure", `command: [sh, -c, "exit 7"]`, corev1.PodFailed, 7, "Error", ""},
 		{"by a signal", `command: [sh, -c, "kill -KILL $$$$"]`, corev1.PodFailed, 137, "Error", ""},
 		{"no such program", `command: [/no/such/program]`, corev1.PodFailed, 128, "StartError", "no such file"},
-		{"no such program in PATH", `command: [no-such-program]`, corev1.PodFailed, 128, "StartError", "executable file not found in $PATH"},
+		{"no such program in PATH", `command: [no-such-program]`, corev1.PodFailed, 128, "StartError",
+			"executable file not found in $PATH"},
 		{"last words", `command: [sh, -c, "echo first; echo last >&2; exit 1"], terminationMessagePolicy: FallbackToLogsOnError`, corev1.PodFailed, 1, "Error", "first\nlast\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,7 +107,8 @@ func TestExit(t *testing.T) {
 			create(t, ns, name, "containers: [{name: main, "+tt.container+"}]")
 			pod := awaitEnd(t, ns, name)
 			got := pod.Status.ContainerStatuses[0].State.Terminated
-			if got == nil || pod.Status.Phase != tt.phase || got.ExitCode != tt.code || got.Reason != tt.reason || !strings.Contains(got.Message, tt.message) {
+			if got == nil || pod.Status.Phase != tt.phase || got.ExitCode != tt.code || got.Reason != tt.reason ||
+				!strings.Contains(got.Message, tt.message) {
 				t.Errorf("phase %s, got %+v", pod.Status.Phase, got)
 			}
 		})
@@ -213,7 +217,8 @@ volumes:
 		got[key] = strings.Join(status.User.Extra["authentication.kubernetes.io/"+key], ",")
 	}
 	want := map[string]string{
-		"user": "system:serviceaccount:" + ns + ":default", "pod-name": "pod", "pod-uid": string(pod.UID), "node-name": "cairn-dev",
+		"user": "system:serviceaccount:" + ns + ":default", "pod-name": "pod", "pod-uid": string(pod.UID),
+		"node-name": "cairn-dev",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -225,7 +230,8 @@ func TestPodEndsAtItsDeadline(t *testing.T) {
 	ns := newNamespace(t)
 	create(t, ns, "pod", `{activeDeadlineSeconds: 10, containers: [{name: main, command: [sleep, "600"]}]}`)
 	pod := awaitEnd(t, ns, "pod")
-	if end := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Reason != "DeadlineExceeded" || end == nil || end.ExitCode != 143 {
+	if end := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Reason != "DeadlineExceeded" || end == nil ||
+		end.ExitCode != 143 {
 		t.Errorf("reason %s, state %+v", pod.Status.Reason, end)
 	}
 }

@@ -17,7 +17,8 @@ type observed struct {
 	failed *failure
 }
 
-// statusOf makes the status of a pod from what is known. was are the conditions last written, whose times stay while they do.
+// statusOf makes the status of a pod from what is known. was are the conditions last written, whose times stay while
+// they do.
 func statusOf(pod *corev1.Pod, o observed, was []corev1.PodCondition, now metav1.Time) corev1.PodStatus {
 	s := corev1.PodStatus{
 		Phase:     phaseOf(o),
@@ -86,7 +87,8 @@ func succeeded(s corev1.ContainerState) bool {
 }
 func running(s corev1.ContainerState) bool { return s.Running != nil }
 
-func containerStatuses(pod *corev1.Pod, spec []corev1.Container, states []corev1.ContainerState, notYet string, ready func(corev1.ContainerState) bool) []corev1.ContainerStatus {
+func containerStatuses(pod *corev1.Pod, spec []corev1.Container, states []corev1.ContainerState, notYet string,
+	ready func(corev1.ContainerState) bool) []corev1.ContainerStatus {
 	var list []corev1.ContainerStatus
 	for i, c := range spec {
 		s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: states[i], Ready: ready(states[i])}

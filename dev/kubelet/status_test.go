@@ -40,18 +40,27 @@ func TestStatus(t *testing.T) {
 		want string
 	}{
 		{name: "just seen", main: "-", want: "Pending [Initialized] ContainerCreating"},
-		{name: "just seen, with init containers", init: "- -", main: "-", want: "Pending [] PodInitializing PodInitializing PodInitializing"},
-		{name: "an init container runs", init: "0 r -", main: "-", want: "Pending [PodReadyToStartContainers] ended running PodInitializing PodInitializing"},
-		{name: "init containers are done", init: "0", main: "-", want: "Pending [PodReadyToStartContainers Initialized] ended ContainerCreating"},
-		{name: "an init container failed", init: "3 -", main: "-", want: "Failed [] ended PodInitializing PodInitializing"},
+		{name: "just seen, with init containers", init: "- -", main: "-",
+			want: "Pending [] PodInitializing PodInitializing PodInitializing"},
+		{name: "an init container runs", init: "0 r -", main: "-",
+			want: "Pending [PodReadyToStartContainers] ended running PodInitializing PodInitializing"},
+		{name: "init containers are done", init: "0", main: "-",
+			want: "Pending [PodReadyToStartContainers Initialized] ended ContainerCreating"},
+		{name: "an init container failed", init: "3 -", main: "-",
+			want: "Failed [] ended PodInitializing PodInitializing"},
 		{name: "an object is missing", main: "!", want: "Pending [Initialized] CreateContainerConfigError"},
-		{name: "it runs", init: "0", main: "r", want: "Running [PodReadyToStartContainers Initialized ContainersReady Ready] ended running"},
-		{name: "one of two runs yet", main: "0 r", want: "Running [PodReadyToStartContainers Initialized] ended running"},
-		{name: "one of two is not started yet", main: "r -", want: "Pending [PodReadyToStartContainers Initialized] running ContainerCreating"},
+		{name: "it runs", init: "0", main: "r", want: "Running [PodReadyToStartContainers Initialized " +
+			"ContainersReady Ready] ended running"},
+		{name: "one of two runs yet", main: "0 r",
+			want: "Running [PodReadyToStartContainers Initialized] ended running"},
+		{name: "one of two is not started yet", main: "r -", want: "Pending [PodReadyToStartContainers Initialized] " +
+			"running ContainerCreating"},
 		{name: "all ended well", main: "0 0", want: "Succeeded [Initialized] ended ended"},
 		{name: "one of two failed", main: "0 1", want: "Failed [Initialized] ended ended"},
-		{name: "the node ended it", main: "143", failed: &failure{"DeadlineExceeded", "too long"}, want: "Failed [Initialized] ended: DeadlineExceeded"},
-		{name: "the node would not start it", main: "-", failed: &failure{"NoCommand", "none"}, want: "Failed [Initialized] ContainerCreating: NoCommand"},
+		{name: "the node ended it", main: "143", failed: &failure{"DeadlineExceeded", "too long"},
+			want: "Failed [Initialized] ended: DeadlineExceeded"},
+		{name: "the node would not start it", main: "-", failed: &failure{"NoCommand", "none"},
+			want: "Failed [Initialized] ContainerCreating: NoCommand"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := observed{init: states(tt.init), main: states(tt.main), failed: tt.failed}
@@ -100,7 +109,8 @@ func TestConditionsKeepTheirTransitionTimes(t *testing.T) {
 		got[c.Type] = c.LastTransitionTime.Unix()
 	}
 	want := map[corev1.PodConditionType]int64{
-		corev1.PodReadyToStartContainers: 200, corev1.PodInitialized: 100, corev1.ContainersReady: 200, corev1.PodReady: 200,
+		corev1.PodReadyToStartContainers: 200, corev1.PodInitialized: 100, corev1.ContainersReady: 200,
+		corev1.PodReady: 200,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -27,7 +27,8 @@ func parseLogQuery(v url.Values) (logQuery, error) {
 	q := logQuery{follow: v.Get("follow") == "true", tail: -1, limit: -1}
 	for _, name := range []string{"previous", "timestamps", "sinceSeconds", "sinceTime"} {
 		if s := v.Get(name); s != "" && s != "false" {
-			return q, fmt.Errorf("%s is not supported: the kubelet of cairn dev keeps one log for each container, without times", name)
+			return q, fmt.Errorf("%s is not supported: the kubelet of cairn dev keeps one log for each container, "+
+				"without times", name)
 		}
 	}
 	for name, n := range map[string]*int64{"tailLines": &q.tail, "limitBytes": &q.limit} {
@@ -94,7 +95,8 @@ func (q logQuery) copy(ctx context.Context, w http.ResponseWriter, log *os.File,
 	}
 }
 
-// tailOffset is where the last lines of a log of that size begin; negative lines: all of it. A line need not have its end yet.
+// tailOffset is where the last lines of a log of that size begin; negative lines: all of it. A line need not have its
+// end yet.
 func tailOffset(log io.ReaderAt, size, lines int64) (int64, error) {
 	if lines < 0 {
 		return 0, nil

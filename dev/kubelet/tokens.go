@@ -48,19 +48,22 @@ func tokenRequests(spec *corev1.PodSpec) []tokenRequest {
 
 // requestTokens asks for tokens that are bound to the pod, and says when they should be asked for anew: when a fifth of
 // the time of the shortest is left.
-func requestTokens(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod, requests []tokenRequest) (map[tokenRequest]string, time.Time, error) {
+func requestTokens(ctx context.Context, api kubernetes.Interface, pod *corev1.Pod,
+	requests []tokenRequest) (map[tokenRequest]string, time.Time, error) {
 	tokens := map[tokenRequest]string{}
 	var renew time.Time
 	for _, r := range requests {
 		ask := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 			ExpirationSeconds: &r.seconds,
-			BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name,
+				UID: pod.UID},
 		}}
 		if r.audience != "" {
 			ask.Spec.Audiences = []string{r.audience}
 		}
 		asked := time.Now()
-		got, err := api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, ask, metav1.CreateOptions{})
+		got, err := api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, ask,
+			metav1.CreateOptions{})
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("fetch token: %w", err)
 		}

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// tokenServer is the one call of the API server that renewing needs, without a network, so that its time can be ours. Every
-// second call fails.
+// tokenServer is the one call of the API server that renewing needs, without a network, so that its time can be ours.
+// Every second call fails.
 type tokenServer struct{ calls int }
 
 func (s *tokenServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -34,7 +34,8 @@ func (s *tokenServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ask.Status.Token = fmt.Sprintf("token %d for %s", s.calls, ask.Spec.BoundObjectRef.UID)
-	ask.Status.ExpirationTimestamp = metav1.NewTime(time.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
+	ask.Status.ExpirationTimestamp = metav1.NewTime(
+		time.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 	body, err := json.Marshal(&ask)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,9 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		obj := somePod()
-		obj.Spec.Volumes = []corev1.Volume{fromYAML[corev1.Volume](t, `{name: t, projected: {sources: [{serviceAccountToken: {path: token, audience: cairn, expirationSeconds: 1000}}]}}`)}
+		obj.Spec.Volumes = []corev1.Volume{
+			fromYAML[corev1.Volume](t,
+				`{name: t, projected: {sources: [{serviceAccountToken: {path: token, audience: cairn, expirationSeconds: 1000}}]}}`)}
 		p := newPod(t.Context(), &Kubelet{api: api}, obj, podDir(dir))
 		defer p.release()
 		want := func(token string) {

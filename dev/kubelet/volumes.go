@@ -47,7 +47,8 @@ func projectedFiles(
 		case s.Secret != nil:
 			files, err = objectFiles(in, reference{secret, s.Secret.Name}, s.Secret.Items, s.Secret.Optional, mode)
 		case s.ConfigMap != nil:
-			files, err = objectFiles(in, reference{configMap, s.ConfigMap.Name}, s.ConfigMap.Items, s.ConfigMap.Optional, mode)
+			files, err = objectFiles(in, reference{configMap, s.ConfigMap.Name}, s.ConfigMap.Items,
+				s.ConfigMap.Optional, mode)
 		case s.DownwardAPI != nil:
 			files, err = fieldFiles(pod, s.DownwardAPI.Items, mode)
 		case s.ServiceAccountToken != nil:

@@ -55,8 +55,8 @@ containers: [{name: main, command: [sh, -c, "echo ready; exec sleep 600"]}]
 	return got
 }
 
-// BenchmarkPodToProcess measures from before the creation of a pod like a runner's until its first and its last container
-// have started, by the clock of the processes.
+// BenchmarkPodToProcess measures from before the creation of a pod like a runner's until its first and its last
+// container have started, by the clock of the processes.
 func BenchmarkPodToProcess(b *testing.B) {
 	ns := newNamespace(b)
 	var first, last []time.Duration

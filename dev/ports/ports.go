@@ -18,8 +18,8 @@ const (
 	after = 30000
 )
 
-// Free is an address of a host that nobody listens on. It is none that the system gives to who asks for any port, and to each connection
-// that is made: one of those may be taken again before the server listens.
+// Free is an address of a host that nobody listens on. It is none that the system gives to who asks for any port, and
+// to each connection that is made: one of those may be taken again before the server listens.
 func Free(ctx context.Context, host string) (string, error) {
 	var config net.ListenConfig
 	for range 100 {

@@ -9,7 +9,8 @@ import (
 
 func TestFreePortIsOutsideEphemeralRange(t *testing.T) {
 	if given() <= first && os.Getenv("CI") == "" {
-		t.Skip("this system gives connections all ports that the test could ask for; Linux does not, and this fails in CI")
+		t.Skip("this system gives connections all ports that the test could ask for; Linux does not, and this " +
+			"fails in CI")
 	}
 	seen := map[string]bool{}
 	for range 20 {

@@ -5,8 +5,8 @@
 // session is killed before Done says so, as the end of a container's first process ends the container.
 //
 // This process may end in three ways: a return from main, which should Stop the children first; a signal, the same;
-// and SIGKILL, which cannot be answered. For that a Group has a warden (warden.sh): a shell that holds the other end of a
-// pipe, and kills what is still listed when the pipe breaks. On Linux the kernel is asked for the same as well.
+// and SIGKILL, which cannot be answered. For that a Group has a warden (warden.sh): a shell that holds the other end of
+// a pipe, and kills what is still listed when the pipe breaks. On Linux the kernel is asked for the same as well.
 package process
 
 import (
@@ -33,7 +33,8 @@ type Process struct {
 
 // Exit is how a child ended.
 type Exit struct {
-	// Code is the exit code; for a child that a signal ended, 128 and the signal's number, as shells and containers say it.
+	// Code is the exit code; for a child that a signal ended, 128 and the signal's number, as shells and containers say
+	// it.
 	Code int
 	// Signal that ended the child, 0 when it exited by itself.
 	Signal syscall.Signal
@@ -80,8 +81,8 @@ func (g *Group) Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{done: make(chan struct{})}
 	started := make(chan error)
 	g.live.Go(func() {
-		// The kernel takes the end of the thread that started the child for the end of its parent, so the thread is kept
-		// until the child has ended. It would wait there anyway.
+		// The kernel takes the end of the thread that started the child for the end of its parent, so the thread is
+		// kept until the child has ended. It would wait there anyway.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		p.Started = time.Now()

@@ -10,8 +10,8 @@ import (
 
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// killSession ends all that is left of a session, and returns when nothing of it runs any more. It goes by session, not by
-// process group, since an engine that was given a group of its own is still part of the container.
+// killSession ends all that is left of a session, and returns when nothing of it runs any more. It goes by session, not
+// by process group, since an engine that was given a group of its own is still part of the container.
 func killSession(sid int) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		left := session(sid)

@@ -48,7 +48,8 @@ func TestExit(t *testing.T) {
 	}{
 		{"a child that ends well", "exit 0", process.Exit{}},
 		{"a child that fails", "exit 7", process.Exit{Code: 7}},
-		{"a child that a signal ends counts 128 more", "kill -TERM $$", process.Exit{Code: 143, Signal: syscall.SIGTERM}},
+		{"a child that a signal ends counts 128 more", "kill -TERM $$",
+			process.Exit{Code: 143, Signal: syscall.SIGTERM}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := group.Start(exec.Command("/bin/sh", "-c", tt.script))

@@ -61,13 +61,15 @@ func (b builder) calls(env ...string) (calls, tool string) {
 	for _, old := range []string{"calls", "bin/kubectl"} {
 		_ = os.Remove(filepath.Join(b.dir, old))
 	}
-	cmd := exec.CommandContext(b.Context(), filepath.Join(b.dir, "tools", "build"), "kubectl", filepath.Join(b.dir, "bin"))
+	cmd := exec.CommandContext(b.Context(), filepath.Join(b.dir, "tools", "build"), "kubectl",
+		filepath.Join(b.dir, "bin"))
 	cmd.Env = append(os.Environ(), "PATH="+b.dir+"/path:"+os.Getenv("PATH"), "CAIRN_DOWNLOAD=")
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	return strings.Join(strings.Fields(b.read(filepath.Join(b.dir, "calls"))), " "), b.read(filepath.Join(b.dir, "bin", "kubectl"))
+	return strings.Join(strings.Fields(b.read(filepath.Join(b.dir, "calls"))), " "),
+		b.read(filepath.Join(b.dir, "bin", "kubectl"))
 }
 
 func TestToolIsDownloadedOnlyWithItsPinnedChecksum(t *testing.T) {

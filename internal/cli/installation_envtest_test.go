@@ -52,11 +52,16 @@ func TestWebUIOpensOnThePageOfAnObject(t *testing.T) {
 	d.mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(userapi.Me{Name: "alice"})
 	})
-	d.mux.HandleFunc("GET /stacks/", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
-	d.mux.HandleFunc("GET /runs/", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "page "+r.URL.Path) })
+	d.mux.HandleFunc("GET /stacks/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "page "+r.URL.Path)
+	})
+	d.mux.HandleFunc("GET /runs/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "page "+r.URL.Path)
+	})
 	d.want(1, "there is no Stack and no Run ne in namespace "+d.Namespace, "", "ui", "ne")
 	for arg, want := range map[string]string{
-		"net": "page /stacks/" + d.Namespace + "/net", "net-7": "page /runs/" + d.Namespace + "/net-7", "run/net-7": "page /runs/" + d.Namespace + "/net-7",
+		"net": "page /stacks/" + d.Namespace + "/net", "net-7": "page /runs/" + d.Namespace + "/net-7",
+		"run/net-7": "page /runs/" + d.Namespace + "/net-7",
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		s, _, errOut := quiet()
@@ -89,7 +94,8 @@ func TestWebUIOpensOnThePageOfAnObject(t *testing.T) {
 
 func TestVersionOfTheServer(t *testing.T) {
 	d := newCLIEnv(t)
-	d.want(1, "Client: "+version.Version+"\ncairn: the version of the server cannot be read: it is older than this program", "", "version")
+	d.want(1, "Client: "+version.Version+"\ncairn: the version of the server cannot be read: it is older than "+
+		"this program", "", "version")
 	d.mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(userapi.Build{Version: "v9.8.7"})
 	})
@@ -111,11 +117,13 @@ func TestFetch(t *testing.T) {
 			now := &v1alpha1.Repository{}
 			apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(repo), now))
 			asked := now.Annotations[v1alpha1.RequestedAtAnnotation]
-			if asked == "" || runinfo.Settled(now.Status.LastHandledRequest, asked) || asked == repo.Annotations[v1alpha1.RequestedAtAnnotation] {
+			if asked == "" || runinfo.Settled(now.Status.LastHandledRequest, asked) ||
+				asked == repo.Annotations[v1alpha1.RequestedAtAnnotation] {
 				return false
 			}
 			now.Status.LastHandledRequest = runinfo.Handled(nil, asked, false, time.Now())
-			now.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}
+			now.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason,
+				Message: message, LastTransitionTime: metav1.Now()}}
 			return apiserver.Kube.Status().Update(t.Context(), now) == nil
 		})
 	}
@@ -126,7 +134,8 @@ func TestFetch(t *testing.T) {
 		want            string
 	}{
 		{metav1.ConditionTrue, "Fetched", "main is 1f3c22a", 0, "Repository infra is fetched: main is 1f3c22a.\n"},
-		{metav1.ConditionFalse, "AuthenticationFailed", "the password is wrong", 1, "cairn: the Repository infra is not ready: AuthenticationFailed: the password is wrong\n"},
+		{metav1.ConditionFalse, "AuthenticationFailed", "the password is wrong", 1,
+			"cairn: the Repository infra is not ready: AuthenticationFailed: the password is wrong\n"},
 	} {
 		apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(repo), repo))
 		done := make(chan struct{})
@@ -135,7 +144,8 @@ func TestFetch(t *testing.T) {
 		<-done
 	}
 	d.want(1, "there is no Repository infr in namespace "+d.Namespace+": did you mean infra?", "", "fetch", "infr")
-	d.want(1, "Repository infra in "+d.Namespace+"  not Ready: AuthenticationFailed", "", "describe", "repo/infra", "repo/infr")
+	d.want(1, "Repository infra in "+d.Namespace+"  not Ready: AuthenticationFailed", "", "describe", "repo/infra",
+		"repo/infr")
 	d.want(0, "infra\n", "", "__complete", "fetch", "")
 	d.want(0, "repo/infra\n", "", "__complete", "describe", "repo")
 	d.allow("bob", "repositories", "get")
@@ -161,8 +171,10 @@ func TestCompletionOffersWhatTheActionAppliesTo(t *testing.T) {
 	quiet.Spec.Suspend, quiet.Spec.DeletionPolicy = true, v1alpha1.DeletionProtect
 	apiserver.Must(t, apiserver.Kube.Update(t.Context(), quiet))
 	for command, want := range map[string]string{
-		"approve": "waits waits-2", "reject": "waits waits-2", "cancel": "waits waits-2", "retry": "failed", "suspend": "failed waits",
-		"resume": "quiet", "apply": "failed waits", "destroy": "failed waits", "describe": "failed quiet waits waits-1 waits-2",
+		"approve": "waits waits-2", "reject": "waits waits-2", "cancel": "waits waits-2", "retry": "failed",
+		"suspend": "failed waits",
+		"resume":  "quiet", "apply": "failed waits", "destroy": "failed waits",
+		"describe": "failed quiet waits waits-1 waits-2",
 	} {
 		out, _, _ := d.cairn(t.Context(), "", "__complete", command, "")
 		words, _, _ := strings.Cut(out, ":")
@@ -178,7 +190,8 @@ func TestCheck(t *testing.T) {
 	d := newCLIEnv(t)
 	for _, line := range []string{
 		`OK +Kubernetes +v1\.\d+`, `OK +permissions +you have all`, `error +CRDs +Cairn's are installed without Helm`,
-		`warning +nodes +none of 0 is ready`, `error +storage +there is no StorageClass\n +-> create one`, `OK +webhooks`,
+		`warning +nodes +none of 0 is ready`, `error +storage +there is no StorageClass\n +-> create one`,
+		`OK +webhooks`,
 		`cairn: the cluster is not ready for Cairn: 2 errors, 1 warnings`,
 	} {
 		out, errOut, code := d.cairn(t.Context(), "", "check")

@@ -26,8 +26,8 @@ type program struct {
 }
 
 // controller has the operator, the server, and the commands that run Cairn on this machine.
-var controller = program{"cairn-controller", "put cairn-controller and cairn-runner of the same release there, or build " +
-	"all programs with `make build`"}
+var controller = program{"cairn-controller", "put cairn-controller and cairn-runner of the same release " +
+	"there, or build all programs with `make build`"}
 
 // migrator converts objects of other systems and code.
 var migrator = program{migration.Program, "copy it from the archive of the command line of the same release (" +

@@ -15,7 +15,8 @@ func TestFindOtherPrograms(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			folder, elsewhere := t.TempDir(), t.TempDir()
 			t.Setenv("PATH", elsewhere)
-			if _, err := p.find(folder); err == nil || !strings.HasPrefix(err.Error(), "the program "+p.name+" is neither in "+folder+" nor in PATH: ") {
+			if _, err := p.find(folder); err == nil || !strings.HasPrefix(err.Error(), "the program "+p.name+
+				" is neither in "+folder+" nor in PATH: ") {
 				t.Errorf("without the program: %v", err)
 			}
 			for _, dir := range []string{elsewhere, folder} {
@@ -33,7 +34,8 @@ func TestFindOtherPrograms(t *testing.T) {
 	}
 }
 
-// init runs the command in the process that TestMigrateStartsTheOtherProgram starts, before TestMain starts an API server.
+// init runs the command in the process that TestMigrateStartsTheOtherProgram starts, before TestMain starts an API
+// server.
 func init() {
 	if os.Getenv("AS_PROGRAM") != "" {
 		os.Args = []string{"cairn", "migrate", "-f", "-", "-n", "a b"}
@@ -66,7 +68,8 @@ func TestMigrateStartsTheOtherProgram(t *testing.T) {
 		t.Errorf("%q, %q, exit code %d", out, errOut, code)
 	}
 	out, errOut, code := cairn(t.TempDir())
-	if out != "" || !strings.HasPrefix(errOut, "cairn: the program cairn-migrate is neither in ") || !strings.Contains(errOut, "how-to/cli.md") || code != 1 {
+	if out != "" || !strings.HasPrefix(errOut, "cairn: the program cairn-migrate is neither in ") ||
+		!strings.Contains(errOut, "how-to/cli.md") || code != 1 {
 		t.Errorf("without the program: %q, %q, exit code %d", out, errOut, code)
 	}
 }

@@ -21,7 +21,8 @@ func TestGetResources(t *testing.T) {
 		}
 	}
 	a := userapi.Resource{Namespace: "web", Stack: "net", Address: "t.a[2]", Type: "t", Provider: "x/y", Tainted: true}
-	b := userapi.Resource{Namespace: "db", Stack: "sql", Address: "t.b\x1b[2J", Type: "t", Provider: "x/y", Deposed: "0a1b"}
+	b := userapi.Resource{Namespace: "db", Stack: "sql", Address: "t.b\x1b[2J", Type: "t", Provider: "x/y",
+		Deposed: "0a1b"}
 	var answers []userapi.Resources
 	d.resources = func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.RawQuery)
@@ -45,21 +46,25 @@ func TestGetResources(t *testing.T) {
 	if errOut != want {
 		t.Error(cmp.Diff(want, errOut))
 	}
-	if diff := cmp.Diff([]string{"limit=500&type=t", "limit=500&type=t", "after=more&limit=500&type=t"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"limit=500&type=t", "limit=500&type=t", "after=more&limit=500&type=t"},
+		asked); diff != "" {
 		t.Error(diff)
 	}
 	answers = []userapi.Resources{page("", userapi.MissingResources{}, a)}
 	if out, _, code := d.cairn(t.Context(), "", "get", "resource", "-A", "-o", "name"); code != 0 || out != "t.a[2]\n" {
 		t.Errorf("%d: %s", code, out)
 	}
-	answers = []userapi.Resources{page("", userapi.MissingResources{}), page("", userapi.MissingResources{}), page("", userapi.MissingResources{}, a)}
+	answers = []userapi.Resources{page("", userapi.MissingResources{}), page("", userapi.MissingResources{}),
+		page("", userapi.MissingResources{}, a)}
 	d.stack("empty")
-	d.want(1, "there is no Stack emty in namespace "+d.Namespace+": did you mean empty?", "", "get", "resources", "emty")
+	d.want(1, "there is no Stack emty in namespace "+d.Namespace+": did you mean empty?", "", "get",
+		"resources", "emty")
 	d.want(1, "; for another kind, use `cairn get stacks`", "", "get", "stakcs")
 	d.want(0, "There are no resources in these states.", "", "get", "resources", "empty")
 	d.want(0, "t.a[2]", "", "get", "resources", "net") // its Stack was deleted
 	for _, args := range [][]string{
-		{"get", "resources", "net", "-A"}, {"get", "resources", "-w"}, {"get", "resources", "-l", "a=b"}, {"get", "--type", "t"},
+		{"get", "resources", "net", "-A"}, {"get", "resources", "-w"}, {"get", "resources", "-l", "a=b"},
+		{"get", "--type", "t"},
 	} {
 		if _, _, code := d.cairn(t.Context(), "", args...); code == 0 {
 			t.Errorf("%v is accepted", args)

@@ -47,9 +47,10 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		&cobra.Group{ID: groupInstallation, Title: "The installation:"},
 		&cobra.Group{ID: groupRun, Title: "On this machine:"},
 	)
-	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s), pipeline.Commands(s), []*cobra.Command{
-		state.Command(s), notification.Command(s), driftpause.Command(s), webui.Command(s),
-	}, migrationCommands(s)) {
+	for _, c := range slices.Concat(stack.Commands(s), stackset.Commands(s), repository.Commands(s),
+		pipeline.Commands(s), []*cobra.Command{
+			state.Command(s), notification.Command(s), driftpause.Command(s), webui.Command(s),
+		}, migrationCommands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)

@@ -25,13 +25,14 @@ func TestUnknownCommandIsRejected(t *testing.T) {
 		"apply net --target":       "flag needs an argument: --target; see cairn apply --help",
 		"apply net -Q":             "unknown shorthand flag: 'Q' in -Q; see cairn apply --help",
 		"get -o jsn":               `invalid argument "jsn" for "-o, --output" flag: use one of json, yaml, wide, name; see`,
-		"migrate":                  "usage: cairn migrate (-f FILE... | --from-cluster) [flags]; see cairn migrate --help",
-		"help aply":                `unknown command "aply" for "cairn": did you mean apply?`,
-		"help qwertyuiop":          `unknown command "qwertyuiop" for "cairn": see cairn --help`,
-		"help drift resum":         `unknown command "resum" for "cairn drift": did you mean resume?`,
-		"help drift resume":        "",
-		"drift resume mass-drift":  "usage: cairn drift resume [flags]; see cairn drift resume --help",
-		"state":                    "",
+		"migrate": "usage: cairn migrate (-f FILE... | --from-cluster) [flags]; see cairn " +
+			"migrate --help",
+		"help aply":               `unknown command "aply" for "cairn": did you mean apply?`,
+		"help qwertyuiop":         `unknown command "qwertyuiop" for "cairn": see cairn --help`,
+		"help drift resum":        `unknown command "resum" for "cairn drift": did you mean resume?`,
+		"help drift resume":       "",
+		"drift resume mass-drift": "usage: cairn drift resume [flags]; see cairn drift resume --help",
+		"state":                   "",
 	} {
 		s, out, _ := quiet()
 		cmd := root(s)
@@ -74,7 +75,8 @@ func TestWrongNumberOfArgumentsShowsTheUsage(t *testing.T) {
 
 func TestNameOfTheKubectlPlugin(t *testing.T) {
 	for argv0, want := range map[string]string{
-		"cairn": "cairn", "/usr/bin/kubectl-cairn": "kubectl cairn", "kubectl-cairn.exe": "kubectl cairn", "./kubectl-cairn-2": "cairn",
+		"cairn": "cairn", "/usr/bin/kubectl-cairn": "kubectl cairn", "kubectl-cairn.exe": "kubectl cairn",
+		"./kubectl-cairn-2": "cairn",
 	} {
 		if got := session.ProgramName(argv0); got != want {
 			t.Errorf("%s: %q, want %q", argv0, got, want)
@@ -117,7 +119,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 // quiet returns a session whose output can be read, without a terminal.
 func quiet() (s *session.Session, out, errOut *bytes.Buffer) {
 	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
-	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"),
+		out, errOut
 }
 
 func TestVersionWithoutACluster(t *testing.T) {
@@ -126,7 +129,8 @@ func TestVersionWithoutACluster(t *testing.T) {
 	cmd := root(s)
 	cmd.SetArgs([]string{"version"})
 	err := cmd.Execute()
-	if err != nil || out.String() != "Client: "+version.Version+"\n" || !strings.HasPrefix(errOut.String(), "Server: not asked: no cluster is configured: ") {
+	if err != nil || out.String() != "Client: "+version.Version+"\n" ||
+		!strings.HasPrefix(errOut.String(), "Server: not asked: no cluster is configured: ") {
 		t.Errorf("%v, %q, %q", err, out, errOut)
 	}
 }

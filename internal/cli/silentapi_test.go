@@ -44,9 +44,10 @@ func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
 	})
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: "http://" + l.Addr().String()}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {}},
-		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test", Namespace: "default"}},
+		Clusters:  map[string]*clientcmdapi.Cluster{"test": {Server: "http://" + l.Addr().String()}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {}},
+		Contexts: map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test",
+			Namespace: "default"}},
 		CurrentContext: "test",
 	}, kubeconfig); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,8 @@ func TestTimeoutOfTheAPIServer(t *testing.T) {
 	s.Timeout = 50 * time.Millisecond
 	cmd := root(s)
 	cmd.SetArgs([]string{"get", "--kubeconfig=" + kubeconfig})
-	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer: no answer within 50ms") {
+	if err := cmd.ExecuteContext(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "does not answer: no answer within 50ms") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -21,7 +21,8 @@ func (d *cliEnv) stackSet(gone ...string) *v1alpha1.StackSet {
 	d.Helper()
 	set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "platform"}}
 	set.Spec.Prune = v1alpha1.PruneDelete
-	set.Spec.Rollout = &v1alpha1.StackSetRollout{Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}}}
+	set.Spec.Rollout = &v1alpha1.StackSetRollout{
+		Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}}}
 	set.Spec.Generators = []v1alpha1.StackSetGenerator{{}}
 	set.Spec.Generators[0].List = []apiextensionsv1.JSON{{Raw: []byte(`{"name": "kept"}`)}}
 	set.Spec.Template.Metadata.Name = "${params.name}"
@@ -65,7 +66,8 @@ func (d *cliEnv) confirmed(set *v1alpha1.StackSet) string {
 
 func TestConfirmDeletions(t *testing.T) {
 	d := newCLIEnv(t)
-	d.want(1, "there is no StackSet platform in namespace "+d.Namespace+": it has no StackSets", "", "confirm-deletions", "platform")
+	d.want(1, "there is no StackSet platform in namespace "+d.Namespace+": it has no StackSets", "",
+		"confirm-deletions", "platform")
 	set := d.stackSet()
 	d.want(1, "no Stack of StackSet platform waits for a confirmation", "", "confirm-deletions", "platform")
 	for i := range 25 {
@@ -79,7 +81,8 @@ func TestConfirmDeletions(t *testing.T) {
 	// Without a terminal, the whole list is shown and nothing is confirmed.
 	d.want(1, "gone-y", "", "confirm-deletions", "platform")
 	d.want(1, "without a terminal the list is confirmed by its digest", "", "confirm-deletions", "platform")
-	d.want(1, "the list is another one than the one with the digest 1f3c", "", "confirm-deletions", "platform", "--digest=1f3c")
+	d.want(1, "the list is another one than the one with the digest 1f3c", "", "confirm-deletions", "platform",
+		"--digest=1f3c")
 
 	// A list that is not the one of the status is rejected: a Stack left it.
 	left := &v1alpha1.Stack{}
@@ -101,7 +104,8 @@ func TestConfirmDeletions(t *testing.T) {
 	if printed == nil {
 		t.Fatalf("no command in %q", message)
 	}
-	d.want(0, "StackSet platform deletes these Stacks now", "", append([]string{"-n", d.Namespace}, strings.Fields(printed[1])...)...)
+	d.want(0, "StackSet platform deletes these Stacks now", "",
+		append([]string{"-n", d.Namespace}, strings.Fields(printed[1])...)...)
 	if got := d.confirmed(set); got != set.Status.Deletions.Digest {
 		t.Errorf("the digest %q is confirmed, and not %s", got, set.Status.Deletions.Digest)
 	}
@@ -115,11 +119,15 @@ func TestStackSetsAreShown(t *testing.T) {
 	set := d.stackSet("old")
 	d.stack("other")
 	d.decide(set)
-	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", "platform", "-o", "name")
-	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", d.Namespace+"/platform", "-o", "name")
+	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", "platform",
+		"-o", "name")
+	d.want(0, "stack.cairn.dev/kept\nstack.cairn.dev/old\n", "", "get", "stacks", "--stackset", d.Namespace+"/platform",
+		"-o", "name")
 	d.want(0, "", "", "get", "stacks", "--stackset", "elsewhere/platform", "-o", "name")
-	d.want(0, "There are no Stacks of StackSet nets in namespace "+d.Namespace+"; -A shows those in other namespaces.", "", "get", "--stackset", "nets")
-	d.want(0, "There are no Stacks with the labels a=b of StackSet platform in any namespace.", "", "get", "-A", "--stackset", "platform", "-l", "a=b")
+	d.want(0, "There are no Stacks of StackSet nets in namespace "+d.Namespace+"; -A shows those in other namespaces.",
+		"", "get", "--stackset", "nets")
+	d.want(0, "There are no Stacks with the labels a=b of StackSet platform in any namespace.", "", "get", "-A",
+		"--stackset", "platform", "-l", "a=b")
 	d.want(1, "--stackset is of Stacks", "", "get", "runs", "--stackset", "platform")
 	d.want(0, "platform", "", "get", "ss")
 	d.want(0, "AwaitingDeletionConfirmation", "", "describe", "stackset/platform")

@@ -19,8 +19,10 @@ func TestStateBackendPrintsTheBackend(t *testing.T) {
 	address := d.server.URL + "/api/v1/namespaces/" + d.Namespace + "/states/net/backend"
 	out, errOut, code := d.cairn(t.Context(), "", "state", "backend", "net")
 	for _, part := range []string{
-		"terraform {\n  backend \"http\" {\n    address        = \"" + address + "\"\n    lock_address   = \"" + address + "\"\n    unlock_address = \"" + address + "\"\n",
-		"lock_method    = \"LOCK\"\n", "unlock_method  = \"UNLOCK\"\n", "client_ca_certificate_pem = <<EOT\n-----BEGIN CERTIFICATE-----\n",
+		"terraform {\n  backend \"http\" {\n    address        = \"" + address + "\"\n    lock_address   = \"" +
+			address + "\"\n    unlock_address = \"" + address + "\"\n",
+		"lock_method    = \"LOCK\"\n", "unlock_method  = \"UNLOCK\"\n",
+		"client_ca_certificate_pem = <<EOT\n-----BEGIN CERTIFICATE-----\n",
 		"#   export TF_HTTP_PASSWORD=\"$(cairn state backend net -n " + d.Namespace + " --token)\"\n",
 	} {
 		if code != 0 || !strings.Contains(out, part) {
@@ -28,7 +30,8 @@ func TestStateBackendPrintsTheBackend(t *testing.T) {
 		}
 	}
 	out, _, code = d.cairn(t.Context(), "", "state", "backend", "stack/net", "--backend-config")
-	if code != 0 || strings.Contains(out, "terraform {") || !strings.Contains(out, "\naddress        = \""+address+"\"\n") || !strings.Contains(out, "net.tfbackend") {
+	if code != 0 || strings.Contains(out, "terraform {") || !strings.Contains(out, "\naddress        = \""+address+
+		"\"\n") || !strings.Contains(out, "net.tfbackend") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	d.want(1, "did you mean net?", "", "state", "backend", "nett")

@@ -57,19 +57,26 @@ func newCLIEnv(t *testing.T) *cliEnv {
 	d := &cliEnv{Env: apiserver.New(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken}},
-		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test", Namespace: d.Namespace}},
+		Clusters: map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData,
+			ClientKeyData: c.KeyData, Token: c.BearerToken}},
+		Contexts: map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test",
+			Namespace: d.Namespace}},
 		CurrentContext: "test",
 	}, d.kubeconfig))
 	mux := http.NewServeMux()
 	d.mux = mux
 	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/plan", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(plan.View{EngineVersion: "1.12.6", Changes: []plan.Change{{Address: "terraform_data.disk", Action: "create"}}})
+		_ = json.NewEncoder(w).Encode(plan.View{EngineVersion: "1.12.6",
+			Changes: []plan.Change{{Address: "terraform_data.disk", Action: "create"}}})
 	})
-	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/logs", func(w http.ResponseWriter, r *http.Request) { d.logs(w, r) })
+	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/logs", func(w http.ResponseWriter, r *http.Request) {
+		d.logs(w, r)
+	})
 	mux.HandleFunc("GET /api/v1/resources", func(w http.ResponseWriter, r *http.Request) { d.resources(w, r) })
-	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/resources", func(w http.ResponseWriter, r *http.Request) { d.resources(w, r) })
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/resources", func(w http.ResponseWriter, r *http.Request) {
+		d.resources(w, r)
+	})
 	d.server = httptest.NewTLSServer(mux)
 	t.Cleanup(d.server.Close)
 	return d
@@ -97,7 +104,8 @@ func (d *cliEnv) cairn(ctx context.Context, as string, args ...string) (out, err
 func (d *cliEnv) flags() []string {
 	d.Helper()
 	ca := filepath.Join(d.TempDir(), "ca")
-	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
+	apiserver.Must(d.T, os.WriteFile(ca,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
 	return []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca}
 }
 
@@ -106,7 +114,8 @@ func (d *cliEnv) want(code int, output, as string, args ...string) {
 	d.Helper()
 	out, errOut, got := d.cairn(d.Context(), as, args...)
 	if got != code || !strings.Contains(out+errOut, output) {
-		d.Errorf("cairn %s: exit code %d, want %d and %q; the output is:\n%s%s", strings.Join(args, " "), got, code, output, out, errOut)
+		d.Errorf("cairn %s: exit code %d, want %d and %q; the output is:\n%s%s", strings.Join(args, " "), got, code,
+			output, out, errOut)
 	}
 }
 
@@ -129,9 +138,11 @@ func (d *cliEnv) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alp
 		c(&r.Spec)
 	}
 	st := &v1alpha1.Stack{}
-	err := apiserver.Kube.Get(context.WithoutCancel(d.Context()), client.ObjectKey{Namespace: d.Namespace, Name: r.Spec.Stack.Name}, st)
+	err := apiserver.Kube.Get(context.WithoutCancel(d.Context()),
+		client.ObjectKey{Namespace: d.Namespace, Name: r.Spec.Stack.Name}, st)
 	if apiserver.Must(d.T, client.IgnoreNotFound(err)); err == nil {
-		r.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(st, v1alpha1.GroupVersion.WithKind("Stack"))}
+		r.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(st, v1alpha1.GroupVersion.WithKind("Stack"))}
 	}
 	apiserver.Must(d.T, apiserver.Kube.Create(context.WithoutCancel(d.Context()), r))
 	d.turn(r, phase, "1 to add")
@@ -143,8 +154,10 @@ func (d *cliEnv) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) 
 	d.Helper()
 	status := metav1.ConditionUnknown
 	r.Status.Phase = phase
-	r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: string(phase), Message: message, LastTransitionTime: metav1.Now()}}
-	r.Status.Plan = &v1alpha1.Plan{Digest: digest, Changes: true, Add: 1, Resources: []v1alpha1.ResourceChange{{Address: "terraform_data.disk", Action: "create"}}}
+	r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: string(phase),
+		Message: message, LastTransitionTime: metav1.Now()}}
+	r.Status.Plan = &v1alpha1.Plan{Digest: digest, Changes: true, Add: 1,
+		Resources: []v1alpha1.ResourceChange{{Address: "terraform_data.disk", Action: "create"}}}
 	apiserver.Must(d.T, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), r))
 }
 
@@ -177,7 +190,8 @@ func (d *cliEnv) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.
 				n++
 				// As the operator does, the status names the Run before it exists.
 				st.Status.LastHandledRequest = runinfo.Handled(nil, asked, false, time.Now())
-				st.Status.CurrentRun, st.Status.LastRun = fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
+				st.Status.CurrentRun, st.Status.LastRun = fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d",
+					st.Name, n)
 				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
 					d.run(st.Status.CurrentRun, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
 						r.Operation = v1alpha1.Operation(st.Annotations[v1alpha1.RequestedOperationAnnotation])
@@ -221,15 +235,17 @@ func TestApprovals(t *testing.T) {
 	d.want(1, "no plan waits for an approval", "", "approve", "net")
 	d.want(1, "no plan waits for an approval", "", "reject", "net-1")
 	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
-	d.want(1, "cairn: the Run net-1 is not approved: it has another plan than the one with this digest: its plan is now 1 to add; `cairn "+
-		"diff net-1` shows it\n", "", "approve", "net", "--digest", another)
+	d.want(1, "cairn: the Run net-1 is not approved: it has another plan than the one with this digest: its plan is "+
+		"now 1 to add; `cairn diff net-1` shows it\n", "", "approve", "net", "--digest", another)
 	d.want(1, "at least 40 digits are needed", "", "approve", "net", "--digest", digest[:19])
 	for _, flags := range [][]string{nil, {"--show"}} {
-		d.want(1, "its plan is 1 to add; after you read it, use `cairn approve net-1 --digest 1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c`, or --yes", "",
+		d.want(1, "its plan is 1 to add; after you read it, use `cairn approve net-1 --digest "+
+			"1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c`, or --yes", "",
 			append([]string{"approve", "net"}, flags...)...)
 		d.want(1, "use `cairn reject net-1 --digest 1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c`", "", "reject", "net")
 	}
-	d.want(2, "Run net-1 waits for an approval: cairn approve net-1 --digest "+approval.Short(digest), "", "diff", "net")
+	d.want(2, "Run net-1 waits for an approval: cairn approve net-1 --digest "+approval.Short(digest), "",
+		"diff", "net")
 	d.want(1, "you do not have permission", "bob", "approve", "net", "--yes")
 	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--digest", approval.Short(digest))
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
@@ -328,9 +344,11 @@ func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 				continue
 			}
 			d.run("net-2", v1alpha1.PhaseAwaitingApproval)
-			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
+			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false,
+				time.Now())
 			now.Status.CurrentRun, now.Status.LastRun = "net-2", "net-2"
-			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
+			// the command may be done sooner
+			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now))
 		}
 	}()
 	d.want(1, "is not the requested one, and is not followed: Run net-2", "", "apply", st.Name, "--yes")
@@ -366,7 +384,8 @@ func TestCommandsAreAboutRunsOfTheStack(t *testing.T) {
 				next = "net-2"
 				d.run(next, v1alpha1.PhaseSucceeded, func(r *v1alpha1.RunSpec) { r.Cause.Type = v1alpha1.CauseManual })
 			}
-			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
+			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false,
+				time.Now())
 			now.Status.CurrentRun, now.Status.LastRun = next, next
 			apiserver.Must(t, apiserver.Kube.Status().Update(ctx, now))
 		}
@@ -383,7 +402,8 @@ func TestInterruptDoesNotCancelTheRun(t *testing.T) {
 		return r.Status.Phase
 	})
 	_, errOut, code := d.cairn(ctx, "", "apply", "net", "--yes")
-	if code != session.ExitInterrupted || !strings.Contains(errOut, "continues") && !strings.Contains(errOut, "the request stays") {
+	if code != session.ExitInterrupted || !strings.Contains(errOut, "continues") && !strings.Contains(errOut,
+		"the request stays") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	r := &v1alpha1.Run{}
@@ -399,7 +419,8 @@ func TestNames(t *testing.T) {
 	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
 	d.stack("net")
 	own := d.stack("only-in-" + d.Namespace).Name // other tests have a Stack net too
-	d.want(1, "there is no Stack and no Run "+own+" in namespace default: namespace "+d.Namespace+" has one; add -n "+d.Namespace, "", "why", own, "-n", "default")
+	d.want(1, "there is no Stack and no Run "+own+" in namespace default: namespace "+d.Namespace+" has one; add -n "+
+		d.Namespace, "", "why", own, "-n", "default")
 	d.want(0, "Stack net in "+d.Namespace, "", "why", "net", "-n", d.Namespace)
 	d.want(1, "did you mean net?", "", "why", "nett")
 	d.want(1, "did you mean net?", "", "get", "stacks", "nett")
@@ -456,7 +477,8 @@ func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	})
 	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
 	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait", "--yes")
-	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you do not have permission", "abe", "apply", "net")
+	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you do not have permission",
+		"abe", "apply", "net")
 	d.until(func() bool { // it continues
 		r := &v1alpha1.Run{}
 		err := apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r)
@@ -468,9 +490,10 @@ func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 func (d *cliEnv) allow(user, resource string, verbs ...string) {
 	d.Helper()
 	name := user + "-" + resource
-	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"cairn.dev"}, Resources: []string{resource}, Verbs: verbs},
-	}}))
+	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(),
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"cairn.dev"}, Resources: []string{resource}, Verbs: verbs},
+		}}))
 	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
@@ -518,7 +541,8 @@ func TestFollowedLogIsComplete(t *testing.T) {
 	if out != string(log) {
 		t.Errorf("the log is\n%s", out)
 	}
-	if code != session.ExitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "the log was interrupted") {
+	if code != session.ExitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") ||
+		!strings.Contains(errOut, "the log was interrupted") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 }
@@ -530,11 +554,13 @@ func TestRejectionsOfTheAPIServer(t *testing.T) {
 	s, _, _ := quiet()
 	s.Kubeconfig.ExplicitPath = d.kubeconfig
 	for want, spec := range map[string]map[string]any{
-		"this Run is Succeeded already":                           {"cancel": true},
-		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest, "by": "me"}},
-		"this Run is Succeeded and does not wait":                 {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
-		"a Run's operation cannot change":                         {"operation": "Plan"},
-		"spec.approval.planDigest in body should match":           {"approval": map[string]any{"planDigest": "x", "by": "me"}},
+		"this Run is Succeeded already": {"cancel": true},
+		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest,
+			"by": "me"}},
+		"this Run is Succeeded and does not wait": {"rejection": map[string]any{"planDigest": digest,
+			"by": "me"}},
+		"a Run's operation cannot change":               {"operation": "Plan"},
+		"spec.approval.planDigest in body should match": {"approval": map[string]any{"planDigest": "x", "by": "me"}},
 	} {
 		data, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {

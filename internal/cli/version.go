@@ -62,7 +62,8 @@ func serverVersion(ctx context.Context, s *session.Session) (string, error) {
 	}
 	build, err := server.Build(ctx)
 	if session.HasCode(err, http.StatusNotFound) {
-		return "", fmt.Errorf("it is older than this program, and does not report it: update it, or read the tag of its image")
+		return "", fmt.Errorf("it is older than this program, and does not report it: update it, or read the tag " +
+			"of its image")
 	}
 	return screen.Clean(build.Version), s.ExplainServer(err)
 }

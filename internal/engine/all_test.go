@@ -7,7 +7,8 @@ import (
 )
 
 func TestEveryEngineOfTheAPIIsRegistered(t *testing.T) {
-	for _, name := range []v1alpha1.EngineName{v1alpha1.EngineOpenTofu, v1alpha1.EngineTerraform, v1alpha1.EngineTerragrunt} {
+	for _, name := range []v1alpha1.EngineName{v1alpha1.EngineOpenTofu, v1alpha1.EngineTerraform,
+		v1alpha1.EngineTerragrunt} {
 		if e, ok := Find(string(name)); !ok || e.Name() != string(name) {
 			t.Errorf("%s: %s", name, e.Name())
 		}

@@ -91,7 +91,8 @@ var deniedWords = []string{
 	// s3
 	"NoSuchBucket", "https response error StatusCode: 403", "No valid credential sources found",
 	// gcs
-	"storage: bucket doesn't exist", "could not find default credentials", "neither valid json nor a valid file path", "invalid_grant",
+	"storage: bucket doesn't exist", "could not find default credentials", "neither valid json nor a valid file path",
+	"invalid_grant",
 	// azurerm
 	"ContainerNotFound", "AuthorizationFailure", "AuthenticationFailed",
 	// pg

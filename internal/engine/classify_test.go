@@ -40,29 +40,41 @@ func TestClassify(t *testing.T) {
 		{"backend-type", StepInit, ConfigurationError, "Unsupported backend type: There is no backend type named"},
 		{"duplicate", StepInit, ConfigurationError, "Duplicate variable declaration: A variable named"},
 		{"encryption", StepInit, ConfigurationError, "Reference to undeclared encryption method: "},
-		{"engine-version", StepInit, ConfigurationError, "Incompatible module: This module is not compatible with OpenTofu v1.12.6."},
+		{"engine-version", StepInit, ConfigurationError, "Incompatible module: This module is not compatible with " +
+			"OpenTofu v1.12.6."},
 		{"local-module", StepInit, ConfigurationError, "Unreadable module directory: "},
 		{"symlink-dangling", StepInit, ConfigurationError, "Failed to read file: "},
-		{"syntax", StepInit, ConfigurationError, "Invalid expression: Expected the start of an expression, but found an invalid expression token. (main.tf:2)"},
+		{"syntax", StepInit, ConfigurationError, "Invalid expression: Expected the start of an expression, but found " +
+			"an invalid expression token. (main.tf:2)"},
 		{"variable-file-json", StepInit, ConfigurationError, "Missing JSON value: "},
 		{"variable-file-syntax", StepInit, ConfigurationError, "Invalid multi-line string: "},
-		{"backend-argument", StepInit, ConfigurationError, `Invalid backend configuration argument: The backend configuration argument "nonsense"`},
+		{"backend-argument", StepInit, ConfigurationError,
+			`Invalid backend configuration argument: The backend configuration argument "nonsense"`},
 		{"provider-built-in", StepInit, ConfigurationError, "Invalid dependency on built-in provider: "},
-		{"provider-checksum", StepInit, ConfigurationError, "Failed to install provider: Error while installing cairn.dev/test/failing v1.0.0: the local package"},
+		{"provider-checksum", StepInit, ConfigurationError,
+			"Failed to install provider: Error while installing cairn.dev/test/failing v1.0.0: the local package"},
 		{"provider-lock-file", StepInit, ConfigurationError, "Provider dependency changes detected: "},
-		{"provider-locked", StepInit, ConfigurationError, "Failed to resolve provider packages: Could not resolve provider cairn.dev/test/failing: locked provider"},
+		{"provider-locked", StepInit, ConfigurationError, "Failed to resolve provider packages: Could not resolve " +
+			"provider cairn.dev/test/failing: locked provider"},
 		{"provider-unheard-of", StepInit, ConfigurationError, "Failed to query available provider packages: "},
 		{"provider-unknown", StepInit, ConfigurationError, "Failed to query available provider packages: "},
 		{"provider-version", StepInit, ConfigurationError, "Failed to resolve provider packages: "},
-		{"backend-consul-denied", StepInit, ConfigurationError, "Failed to get existing workspaces: Unexpected response code: 403 (rpc error"},
-		{"backend-gcs-credentials", StepInit, ConfigurationError, "the string provided in credentials is neither valid json nor a valid file path"},
-		{"backend-kubernetes-none", StepInit, ConfigurationError, "Failed to initialize kubernetes configuration: invalid configuration: no configuration has been provided"},
-		{"backend-s3-bucket", StepInit, ConfigurationError, "Failed to get existing workspaces: S3 bucket does not exist. The referenced S3 bucket"},
+		{"backend-consul-denied", StepInit, ConfigurationError,
+			"Failed to get existing workspaces: Unexpected response code: 403 (rpc error"},
+		{"backend-gcs-credentials", StepInit, ConfigurationError,
+			"the string provided in credentials is neither valid json nor a valid file path"},
+		{"backend-kubernetes-none", StepInit, ConfigurationError,
+			"Failed to initialize kubernetes configuration: invalid configuration: no configuration has been provided"},
+		{"backend-s3-bucket", StepInit, ConfigurationError, "Failed to get existing workspaces: S3 bucket does not " +
+			"exist. The referenced S3 bucket"},
 		{"backend-s3-credentials", StepInit, ConfigurationError, "No valid credential sources found: "},
 		{"backend-s3-denied", StepInit, ConfigurationError, "Error refreshing state: "},
-		{"backend-s3-key", StepInit, ConfigurationError, "Failed to get existing workspaces: operation error S3: ListObjectsV2, https response error StatusCode: 403"},
-		{"backend-s3-slow", StepInit, Transient, "Failed to get existing workspaces: operation error S3: ListObjectsV2, exceeded maximum number of attempts"},
-		{"backend-s3-unknown", StepInit, ConfigurationError, "Failed to get existing workspaces: operation error S3: ListObjectsV2, https response error StatusCode: 403"},
+		{"backend-s3-key", StepInit, ConfigurationError, "Failed to get existing workspaces: operation error S3: " +
+			"ListObjectsV2, https response error StatusCode: 403"},
+		{"backend-s3-slow", StepInit, Transient, "Failed to get existing workspaces: operation error S3: " +
+			"ListObjectsV2, exceeded maximum number of attempts"},
+		{"backend-s3-unknown", StepInit, ConfigurationError, "Failed to get existing workspaces: operation error S3: " +
+			"ListObjectsV2, https response error StatusCode: 403"},
 		{"backend-forbidden", StepInit, Transient, "Error refreshing state: HTTP remote state endpoint invalid auth"},
 		{"backend-throttled", StepInit, Transient, "Error refreshing state: Failed to get state: "},
 		{"backend-unavailable", StepInit, Transient, "Error refreshing state: Failed to get state: "},
@@ -77,8 +89,9 @@ func TestClassify(t *testing.T) {
 		{"count", StepPlan, ConfigurationError, "Invalid count argument: "},
 		{"cycle", StepPlan, ConfigurationError, "Cycle: terraform_data."},
 		{"function", StepPlan, ConfigurationError, "Invalid function argument: "},
-		{"missing-variable", StepPlan, ConfigurationError, `No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
-			"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
+		{"missing-variable", StepPlan, ConfigurationError,
+			`No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
+				"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
 		{"precondition", StepPlan, ConfigurationError, "Resource precondition failed: no way (main.tf:5)"},
 		{"prevent-destroy", StepPlan, ConfigurationError, "Resource instance cannot be destroyed: "},
 		{"sensitive-output", StepPlan, ConfigurationError, "Output refers to sensitive values: "},
@@ -88,22 +101,29 @@ func TestClassify(t *testing.T) {
 		{"unknown-attribute", StepPlan, ConfigurationError, "Unsupported attribute: "},
 		{"variable-validation", StepPlan, ConfigurationError, "Invalid value for variable: must be more than ten "},
 		{"wrong-type", StepPlan, ConfigurationError, "Invalid value for input variable: "},
-		{"option-target", StepPlan, ConfigurationError, `Invalid target "terraform_data.a[": Index brackets must contain`},
-		{"option-exclude", StepPlan, ConfigurationError, `Invalid exclude "terraform_data": Resource specification must include`},
-		{"option-replace", StepPlan, ConfigurationError, `Invalid force-replace address "module.m": A resource instance address is required here.`},
-		{"option-unknown", StepPlan, ConfigurationError, "Failed to parse command-line flags: flag provided but not defined: -nonsense"},
+		{"option-target", StepPlan, ConfigurationError,
+			`Invalid target "terraform_data.a[": Index brackets must contain`},
+		{"option-exclude", StepPlan, ConfigurationError,
+			`Invalid exclude "terraform_data": Resource specification must include`},
+		{"option-replace", StepPlan, ConfigurationError,
+			`Invalid force-replace address "module.m": A resource instance address is required here.`},
+		{"option-unknown", StepPlan, ConfigurationError, "Failed to parse command-line flags: flag provided but not " +
+			"defined: -nonsense"},
 		{"no-code", StepPlan, ConfigurationError, "No configuration files: "},
 		{"no-init", StepPlan, ConfigurationError, "Inconsistent dependency lock file: "},
 		{"provider-config", StepPlan, Transient, "No valid credential sources found: "},
 		{"provider-crash", StepPlan, Transient, "Plugin did not respond: "},
 		{"provider-network", StepPlan, Transient, "reading things: Get "},
-		{"provider-throttled", StepPlan, Transient, "reading things: operation error EC2: DescribeVpcs, https response error StatusCode: 503, api error RequestLimitExceeded"},
+		{"provider-throttled", StepPlan, Transient, "reading things: operation error EC2: DescribeVpcs, https " +
+			"response error StatusCode: 503, api error RequestLimitExceeded"},
 		{"postcondition-plan", StepPlan, Transient, "Resource postcondition failed: no way "},
 		{"remote-state-down", StepPlan, Transient, "Failed to get state: GET http://127.0.0.1:1/x giving up"},
 		{"remote-state-missing", StepPlan, Transient, "data.terraform_remote_state.x: Unable to read remote state"},
-		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit 3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
+		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit " +
+			"3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
 		{"half", StepApply, Transient, "local-exec provisioner error: "},
-		{"lock-held", StepApply, Transient, "Error acquiring the state lock: Error message: HTTP remote state already locked: ID=8d4f5661"},
+		{"lock-held", StepApply, Transient, "Error acquiring the state lock: Error message: HTTP remote state " +
+			"already locked: ID=8d4f5661"},
 		{"lock-unavailable", StepApply, Transient, "Error acquiring the state lock: Error message: Failed to lock: "},
 		{"postcondition", StepApply, Transient, "Resource postcondition failed: no way "},
 		{"provider-crash-apply", StepApply, Transient, "Plugin did not respond: "},
@@ -172,7 +192,8 @@ func TestRulesAreDocumented(t *testing.T) {
 // TestWarningsAreNoFailures checks a check block that fails, and a value for a variable that is not declared.
 func TestWarningsAreNoFailures(t *testing.T) {
 	for _, name := range []string{"checks", "undeclared-value"} {
-		if r, events := load(t, name); r.ExitCode != PlanChanges || len(events.Errors) > 0 || !strings.Contains(r.Events, `"severity":"warning"`) {
+		if r, events := load(t, name); r.ExitCode != PlanChanges || len(events.Errors) > 0 ||
+			!strings.Contains(r.Events, `"severity":"warning"`) {
 			t.Errorf("%s: exit code %d, %v", name, r.ExitCode, events.Errors)
 		}
 		if r, events, _ := readRecording(t, terraforms[0], name); r.ExitCode != PlanChanges || len(events.Errors) > 0 {
@@ -193,7 +214,8 @@ func TestValueWithoutAVariableIsAWarning(t *testing.T) {
 }
 
 func TestClassifyByExitCode(t *testing.T) {
-	configurationError := []Diagnostic{{Severity: "error", Summary: "Invalid expression", Range: &Range{Filename: "main.tf"}}}
+	configurationError := []Diagnostic{{Severity: "error", Summary: "Invalid expression",
+		Range: &Range{Filename: "main.tf"}}}
 	for _, test := range []struct {
 		name     string
 		step     Step
@@ -244,12 +266,14 @@ func TestFirstErrorIsTheCause(t *testing.T) {
 func TestAdviceToSelectAPartOfTheCodeIsLeftOut(t *testing.T) {
 	for _, test := range []struct{ detail, want string }{
 		{
-			"Resource instance terraform_data.x has prevent_destroy set, but the plan calls for it to be destroyed.\n\nTo proceed, either disable " +
-				"prevent_destroy for this resource or exclude instances of this resource from this round using:\n    -exclude=\"terraform_data.x\"",
+			"Resource instance terraform_data.x has prevent_destroy set, but the plan calls for it to be " +
+				"destroyed.\n\nTo proceed, either disable prevent_destroy for this resource or exclude instances of " +
+				"this resource from this round using:\n    -exclude=\"terraform_data.x\"",
 			"S: Resource instance terraform_data.x has prevent_destroy set, but the plan calls for it to be destroyed",
 		},
 		{
-			"The count depends on a. To work around this, use the -target option to first apply only the resources that the count depends on. Or else.",
+			"The count depends on a. To work around this, use the -target option to first apply only the resources " +
+				"that the count depends on. Or else.",
 			"S: The count depends on a. Or else",
 		},
 		{"The file on-target-x.tf is wrong.", "S: The file on-target-x.tf is wrong."},

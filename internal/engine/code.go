@@ -81,7 +81,8 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 		return err
 	}
 	if names[LocalState] {
-		return reject("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", LocalState)
+		return reject("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take "+
+			"the file away", LocalState)
 	}
 	for _, name := range code {
 		base, _ := CodeFile(name)
@@ -93,16 +94,19 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 			return err
 		}
 		if found := block(name, text, "encryption"); found != nil && b.Own() {
-			return reject("%s: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
-				"leave the state to Cairn, which keeps it as the engine encrypts it", at(found))
+			return reject("%s: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be "+
+				"in clear: take the encryption block away, or leave the state to Cairn, which keeps it as the engine "+
+				"encrypts it", at(found))
 		}
 		if found := block(name, text, "cloud"); found != nil {
 			return &Rejection{Code: BackendInCode, Reason: fmt.Sprintf(
-				"%s: the code keeps its state in a cloud block; move the state into Cairn and take the block away", at(found))}
+				"%s: the code keeps its state in a cloud block; move the state into Cairn and take the block away",
+				at(found))}
 		}
 		found := block(name, text, "backend")
 		if found != nil && !b.FromCode && strings.HasSuffix(base, "_override") && name > OverrideFile {
-			return reject("%s: an override file whose name sorts after %s must not have a backend block", at(found), OverrideFile)
+			return reject("%s: an override file whose name sorts after %s must not have a backend block", at(found),
+				OverrideFile)
 		}
 	}
 	if file := e.Traits.RootFile; file != "" {
@@ -140,7 +144,8 @@ func CheckBackend(b Backend, root fs.FS) (string, error) {
 		want = b.Type
 	}
 	if err != nil || made.Backend.Type != want {
-		return "", reject("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
+		return "", reject("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it",
+			made.Backend.Type, OverrideFile)
 	}
 	return want, nil
 }
@@ -173,7 +178,8 @@ func FindBackend(root fs.FS) (*OwnBackend, error) {
 			return nil, err
 		}
 		// The block of an override file replaces that of any other file.
-		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || IsOverride(name)) {
+		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil ||
+			IsOverride(name)) {
 			own = &OwnBackend{Type: found.Labels[0], At: at(found), Arguments: arguments(found.Body)}
 		}
 	}
@@ -217,8 +223,9 @@ func (o *OwnBackend) Reject(e Engine, stack string) error {
 		keep = ""
 	}
 	return &Rejection{Code: BackendInCode, Reason: fmt.Sprintf(
-		"%s: the code keeps its state in backend %q, and Cairn has no state of Stack %s: a plan would create again what exists. "+
-			"%sTo move the state to Cairn: %s > %s.tfstate, then cairn state push %s %s.tfstate. If there is no state yet, delete %s",
+		"%s: the code keeps its state in backend %q, and Cairn has no state of Stack %s: a plan would create again "+
+			"what exists. %sTo move the state to Cairn: %s > %s.tfstate, then cairn state push %s %s.tfstate. If "+
+			"there is no state yet, delete %s",
 		o.At, o.Type, stack, keep, pull, stack, stack, stack, block)}
 }
 
@@ -229,7 +236,8 @@ func readCode(root fs.FS, name string) ([]byte, error) {
 		return text, nil
 	}
 	if target, bad := fs.ReadLink(root, name); bad == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, reject("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
+		return nil, reject("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it",
+			name, target)
 	}
 	return nil, fmt.Errorf("read the code: %w", err)
 }
@@ -252,7 +260,8 @@ func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 		base, kind := CodeFile(entry.Name())
 		switch {
 		case kind == "", strings.HasPrefix(entry.Name(), "."), entry.IsDir():
-		case strings.HasPrefix(kind, ".tf") && names[base+strings.Replace(kind, ".tf", ".tofu", 1)]: // which is read in its place
+		case strings.HasPrefix(kind, ".tf") && names[base+strings.Replace(kind, ".tf", ".tofu", 1)]:
+			// which is read in its place
 		default:
 			code = append(code, entry.Name())
 		}

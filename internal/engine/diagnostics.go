@@ -141,7 +141,8 @@ func (d Diagnostic) String() string {
 	if d.AdvisesSelection() {
 		detail = d.advice()
 	}
-	detail = strings.Replace(detail, advisesFlags, "Set it in spec.variables of the Stack, or set a default in the code.", 1)
+	detail = strings.Replace(detail, advisesFlags, "Set it in spec.variables of the Stack, or set a default "+
+		"in the code.", 1)
 	if detail != "" {
 		text += ": " + detail
 	}
@@ -239,7 +240,8 @@ type HeldLock struct {
 }
 
 // heldLock is that report, on one line.
-var heldLock = regexp.MustCompile(`^Error message: (.*) Lock Info: ID: (\S*) Path: .* ?Operation: (\S*) Who: (\S*) Version: \S* Created: (.*?) Info:`)
+var heldLock = regexp.MustCompile(
+	`^Error message: (.*) Lock Info: ID: (\S*) Path: .* ?Operation: (\S*) Who: (\S*) Version: \S* Created: (.*?) Info:`)
 
 // LockedBy finds the report of an engine about a lock in a backend of a type.
 //

@@ -71,8 +71,8 @@ type Traits struct {
 	RootFile string
 	// AsksGit: its functions ask git for the root of the repository.
 	AsksGit bool
-	// ChecksumsWithoutVersion: the signed checksums of its releases name no version, so that a download is asked for its
-	// own.
+	// ChecksumsWithoutVersion: the signed checksums of its releases name no version, so that a download is asked for
+	// its own.
 	ChecksumsWithoutVersion bool
 	// BackendBlock is what in its code names the backend, and PullState the command with which a user reads the state
 	// there. Empty are the backend block, and an init before state pull.

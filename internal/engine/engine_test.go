@@ -23,41 +23,54 @@ func TestArguments(t *testing.T) {
 	files := []string{"/v/000-a.tfvars", "/v/zz.tfvars.json"}
 	for name, test := range map[string]struct{ got, want []string }{
 		"init": {tofu.Args(Init{Events: "/e", VariableFiles: files}),
-			[]string{"init", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json"}},
+			[]string{"init", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars",
+				"-var-file=/v/zz.tfvars.json"}},
 		"init of a plan's pod": {tofu.Args(Init{Events: "/e", Locked: true}),
 			[]string{"init", "-input=false", "-no-color", "-json-into=/e", "-lockfile=readonly"}},
 		"plan": {tofu.Args(Plan{Events: "/e", VariableFiles: files, Out: "/p", Destroy: true}),
-			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p", "-destroy",
+			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode",
+				"-out=/p", "-destroy",
 				"-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json"}},
-		"plan with options": {tofu.Args(Plan{Events: "/e", Out: "/p", Targets: []string{"a.b", "module.c"}, Excludes: []string{"a.d"}, Replace: []string{`a.e["x"]`}}),
-			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p",
+		"plan with options": {tofu.Args(Plan{Events: "/e", Out: "/p", Targets: []string{"a.b", "module.c"},
+			Excludes: []string{"a.d"}, Replace: []string{`a.e["x"]`}}),
+			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode",
+				"-out=/p",
 				"-target=a.b", "-target=module.c", "-exclude=a.d", `-replace=a.e["x"]`}},
 		"plan of the state alone": {tofu.Args(Plan{Events: "/e", Out: "/p", RefreshOnly: true}),
-			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p", "-refresh-only"}},
+			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode",
+				"-out=/p", "-refresh-only"}},
 		"apply": {tofu.Args(Apply{Events: "/e", VariableFiles: files, Plan: "/p"}),
-			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json", "/p"}},
-		"show":    {tofu.Args(Show{Plan: "/p", VariableFiles: files[:1]}), []string{"show", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "-plan=/p"}},
+			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars",
+				"-var-file=/v/zz.tfvars.json", "/p"}},
+		"show": {tofu.Args(Show{Plan: "/p", VariableFiles: files[:1]}),
+			[]string{"show", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "-plan=/p"}},
 		"output":  {tofu.Args(Outputs{}), []string{"output", "-no-color", "-json"}},
 		"version": {tofu.Version(), []string{"version", "-json"}},
 		"init of Terraform": {terraform.Args(Init{Events: "/e", VariableFiles: files[:1], Locked: true}),
 			[]string{"init", "-input=false", "-no-color", "-lockfile=readonly", "-var-file=/v/000-a.tfvars"}},
 		"plan of Terraform": {terraform.Args(Plan{Events: "/e", VariableFiles: files[:1], Out: "/p", Destroy: true}),
-			[]string{"plan", "-input=false", "-no-color", "-json", "-lock=false", "-detailed-exitcode", "-out=/p", "-destroy", "-var-file=/v/000-a.tfvars"}},
-		"apply of an old Terraform": {terraform.Args(Apply{Events: "/e", VariableFiles: files, Plan: "/p", Version: "1.9.8"}),
+			[]string{"plan", "-input=false", "-no-color", "-json", "-lock=false", "-detailed-exitcode", "-out=/p",
+				"-destroy", "-var-file=/v/000-a.tfvars"}},
+		"apply of an old Terraform": {terraform.Args(Apply{Events: "/e", VariableFiles: files, Plan: "/p",
+			Version: "1.9.8"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
 		"apply of an unknown version of Terraform": {terraform.Args(Apply{VariableFiles: files, Plan: "/p"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
 		"apply of a new Terraform": {terraform.Args(Apply{VariableFiles: files[:1], Plan: "/p", Version: "1.10.0"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "/p"}},
-		"show of Terraform":     {terraform.Args(Show{Plan: "/p", VariableFiles: files}), []string{"show", "-no-color", "-json", "/p"}},
-		"output of Terraform":   {terraform.Args(Outputs{VariableFiles: files}), []string{"output", "-no-color", "-json"}},
+		"show of Terraform": {terraform.Args(Show{Plan: "/p", VariableFiles: files}),
+			[]string{"show", "-no-color", "-json", "/p"}},
+		"output of Terraform": {terraform.Args(Outputs{VariableFiles: files}),
+			[]string{"output", "-no-color", "-json"}},
 		"version of Terraform":  {terraform.Version(), []string{"version", "-json"}},
 		"version of Terragrunt": {grunt.Version(), []string{"--version"}},
 		"init of Terragrunt":    {grunt.Args(Init{}), append(slices.Clone(run), terraform.Args(Init{})...)},
-		"plan of Terragrunt":    {grunt.Args(Plan{Out: "/p"}), append(slices.Clone(run), terraform.Args(Plan{Out: "/p"})...)},
+		"plan of Terragrunt": {grunt.Args(Plan{Out: "/p"}),
+			append(slices.Clone(run), terraform.Args(Plan{Out: "/p"})...)},
 		"apply of Terragrunt": {grunt.Args(Apply{Plan: "/p", VariableFiles: files, Version: "1.1.3"}),
 			append(slices.Clone(run), terraform.Args(Apply{Plan: "/p"})...)},
-		"show of Terragrunt":   {grunt.Args(Show{Plan: "/p"}), append(slices.Clone(run), terraform.Args(Show{Plan: "/p"})...)},
+		"show of Terragrunt": {grunt.Args(Show{Plan: "/p"}),
+			append(slices.Clone(run), terraform.Args(Show{Plan: "/p"})...)},
 		"output of Terragrunt": {grunt.Args(Outputs{}), append(slices.Clone(run), terraform.Args(Outputs{})...)},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
@@ -96,7 +109,8 @@ func TestParseVersion(t *testing.T) {
 	if got, err := ParseVersion([]byte("terragrunt version v1.1.3\n")); err != nil || got != "1.1.3" {
 		t.Errorf("%q, %v", got, err)
 	}
-	warned := "\nWarning: Unable to open CLI configuration file\n\n{\n  \"terraform_version\": \"1.12.6\",\n  \"platform\": {\n}\n}"
+	warned := "\nWarning: Unable to open CLI configuration file\n\n{\n  \"terraform_version\": \"1.12.6\",\n  " +
+		"\"platform\": {\n}\n}"
 	if got, err := ParseVersion([]byte(warned)); err != nil || got != "1.12.6" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -114,31 +128,45 @@ func TestCheckCode(t *testing.T) {
 		want  string
 		links map[string]string
 	}{
-		"plain code":                                   {map[string]string{"main.tf": fine}, "", nil},
-		"a backend in the code":                        {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
-		"a backend in an override":                     {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
-		"code that cannot be read":                     {map[string]string{"main.tf": "terraform {"}, "", nil},
-		"JSON that cannot be read":                     {map[string]string{"main.tf.json": "{"}, "", nil},
-		"a cloud block not in the root":                {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, "", nil},
-		"a cloud block in a file that no engine reads": {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, "", nil},
-		"no code": {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module", nil},
+		"plain code": {map[string]string{"main.tf": fine}, "", nil},
+		"a backend in the code": {
+			map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"a backend in an override": {
+			map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"code that cannot be read": {map[string]string{"main.tf": "terraform {"}, "", nil},
+		"JSON that cannot be read": {map[string]string{"main.tf.json": "{"}, "", nil},
+		"a cloud block not in the root": {
+			map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, "", nil},
+		"a cloud block in a file that no engine reads": {map[string]string{"a.tf": "terraform {\n cloud {}\n}",
+			"a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, "", nil},
+		"no code": {map[string]string{"README.md": "x", "m/main.tf": fine},
+			"there is no code: no file named *.tf or *.tofu in the root module", nil},
 		"a cloud block": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}"},
-			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away",
+			nil},
 		"a cloud block in broken code": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}\nresource {"},
-			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away",
+			nil},
 		"a cloud block in JSON": {map[string]string{"main.tofu.json": "{\"terraform\": {\n\"cloud\": {}}}"},
-			"main.tofu.json:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
-		"a later override": {map[string]string{"main.tf": fine, "zzz_override.tf": "terraform {\n  backend \"s3\" {}\n}"},
-			"zzz_override.tf:2: an override file whose name sorts after zz_cairn_override.tf must not have a backend block", nil},
+			"main.tofu.json:2: the code keeps its state in a cloud block; move the state into Cairn and take " +
+				"the block away", nil},
+		"a later override": {map[string]string{"main.tf": fine,
+			"zzz_override.tf": "terraform {\n  backend \"s3\" {}\n}"},
+			"zzz_override.tf:2: an override file whose name sorts after zz_cairn_override.tf must not have a " +
+				"backend block", nil},
 		"a later override of another block": {map[string]string{"main.tf": fine, "zzz_override.tf": fine}, "", nil},
-		"our own name":                      {map[string]string{"main.tf": fine, "zz_cairn_override.tf": ""}, "the code has a file zz_cairn_override.tf; this name is Cairn's own", nil},
-		"our own name in its place":         {map[string]string{"main.tf": fine, "zz_cairn_override.tofu": ""}, "the code has a file zz_cairn_override.tofu; this name is Cairn's own", nil},
+		"our own name": {map[string]string{"main.tf": fine, "zz_cairn_override.tf": ""},
+			"the code has a file zz_cairn_override.tf; this name is Cairn's own", nil},
+		"our own name in its place": {map[string]string{"main.tf": fine, "zz_cairn_override.tofu": ""},
+			"the code has a file zz_cairn_override.tofu; this name is Cairn's own", nil},
 		"a state": {map[string]string{"main.tf": fine, "terraform.tfstate": "{}"},
-			"the code comes with a state (terraform.tfstate), which Cairn would ignore: move it into Cairn or take the file away", nil},
+			"the code comes with a state (terraform.tfstate), which Cairn would ignore: move it into Cairn or take " +
+				"the file away", nil},
 		"a dangling symlink": {map[string]string{"main.tf": fine},
 			`shared.tf is a symlink to "../common/shared.tf", which is not in the repository: correct the symlink, or delete it`,
 			map[string]string{"shared.tf": "../common/shared.tf"}},
-		"a dangling symlink that no engine reads": {map[string]string{"main.tf": fine}, "", map[string]string{"README.md": "gone.md"}},
+		"a dangling symlink that no engine reads": {map[string]string{"main.tf": fine}, "",
+			map[string]string{"README.md": "gone.md"}},
 	} {
 		files := fstest.MapFS{}
 		for file, text := range test.files {
@@ -165,7 +193,8 @@ func TestCheckCodeForTerragrunt(t *testing.T) {
 	}{
 		"no code of its own": {map[string]string{"terragrunt.hcl": fine}, ""},
 		"in JSON":            {map[string]string{"terragrunt.hcl.json": "{}"}, ""},
-		"code only":          {map[string]string{"main.tf": ""}, "there is no terragrunt.hcl in the root module's folder"},
+		"code only": {map[string]string{"main.tf": ""},
+			"there is no terragrunt.hcl in the root module's folder"},
 		"a cloud block": {map[string]string{"terragrunt.hcl": fine, "main.tf": "terraform {\n  cloud {}\n}"},
 			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
 	} {
@@ -199,7 +228,8 @@ func TestCheckBackend(t *testing.T) {
 			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.created)}
 		}
 		var rejected *Rejection
-		if _, err := CheckBackend(Backend{}, files); errors.As(err, &rejected) != test.reject || (err != nil) != test.reject {
+		if _, err := CheckBackend(Backend{}, files); errors.As(err, &rejected) != test.reject ||
+			(err != nil) != test.reject {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

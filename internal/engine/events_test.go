@@ -22,21 +22,24 @@ func TestRecordedPlans(t *testing.T) {
 		{"plan-nothing", 0, "", nil},
 		{"plan-outputs", 2, "", nil},
 		{"plan-moves", 2, "1 to move", Changes{{Address: "terraform_data.b", Action: Move}}},
-		{"plan-create", 2, "2 to add", Changes{{Address: "terraform_data.a", Action: Create}, {Address: "terraform_data.b", Action: Create}}},
-		{"plan-destroy", 2, "2 to destroy", Changes{{Address: "terraform_data.a", Action: Delete}, {Address: "terraform_data.b", Action: Delete}}},
-		{"plan-all", 2, "3 to add, 3 to change, 3 to destroy (2 to replace), 2 to import, 2 to forget, 1 to move", Changes{
-			{Address: "terraform_data.delete", Action: Delete},
-			{Address: "terraform_data.replace", Action: Replace},
-			{Address: "terraform_data.replace_first", Action: Replace},
-			{Address: "terraform_data.forget", Action: Forget},
-			{Address: "terraform_data.replace_kept", Action: Forget},
-			{Address: "terraform_data.import_changed", Action: Update, Imported: true},
-			{Address: "terraform_data.new_name_changed", Action: Update},
-			{Address: "terraform_data.update", Action: Update},
-			{Address: "terraform_data.replace_kept", Action: Create},
-			{Address: "terraform_data.import", Action: Import, Imported: true},
-			{Address: "terraform_data.new_name", Action: Move},
-		}},
+		{"plan-create", 2, "2 to add", Changes{{Address: "terraform_data.a", Action: Create},
+			{Address: "terraform_data.b", Action: Create}}},
+		{"plan-destroy", 2, "2 to destroy", Changes{{Address: "terraform_data.a", Action: Delete},
+			{Address: "terraform_data.b", Action: Delete}}},
+		{"plan-all", 2, "3 to add, 3 to change, 3 to destroy (2 to replace), 2 to import, 2 to forget, 1 to move",
+			Changes{
+				{Address: "terraform_data.delete", Action: Delete},
+				{Address: "terraform_data.replace", Action: Replace},
+				{Address: "terraform_data.replace_first", Action: Replace},
+				{Address: "terraform_data.forget", Action: Forget},
+				{Address: "terraform_data.replace_kept", Action: Forget},
+				{Address: "terraform_data.import_changed", Action: Update, Imported: true},
+				{Address: "terraform_data.new_name_changed", Action: Update},
+				{Address: "terraform_data.update", Action: Update},
+				{Address: "terraform_data.replace_kept", Action: Create},
+				{Address: "terraform_data.import", Action: Import, Imported: true},
+				{Address: "terraform_data.new_name", Action: Move},
+			}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, events := load(t, test.name)
@@ -66,9 +69,10 @@ func TestDoneOfAnApply(t *testing.T) {
 func TestChangesOfAFailedApply(t *testing.T) {
 	for name, want := range map[string][]string{
 		"apply-replace": {"terraform_data.a", "terraform_data.b"}, // a is destroyed and then created: one resource
-		"half":          {"terraform_data.a", "terraform_data.b"}, // c fails, and d waits for it; what is read is no change
-		"local-exec":    nil,
-		"plan-create":   nil,
+		// c fails, and d waits for it; what is read is no change
+		"half":        {"terraform_data.a", "terraform_data.b"},
+		"local-exec":  nil,
+		"plan-create": nil,
 	} {
 		_, events := load(t, name)
 		if got := slices.Sorted(maps.Keys(events.Changed)); !slices.Equal(got, want) {
@@ -124,7 +128,8 @@ func TestActionsOfProvidersAreReported(t *testing.T) {
 	if err != nil || events.Changes.Counts().Invoke != 1 || strings.Contains(text.String(), "{") {
 		t.Errorf("%+v %v %s", events, err, text.String())
 	}
-	want := []Done{{Address: "action.a_call.x", Type: "a_call", Action: "invoke"}, {Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "7"}}
+	want := []Done{{Address: "action.a_call.x", Type: "a_call", Action: "invoke"},
+		{Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "7"}}
 	if diff := cmp.Diff(want, journal); diff != "" {
 		t.Error(diff)
 	}
@@ -174,13 +179,14 @@ func TestPlansThatChangeMoreOrLessThanTheirExitCodeSays(t *testing.T) {
 		want   bool
 		counts string
 	}{
-		"a resource that differs":    {2, []string{drift("update")}, true, "1 to refresh in the state"},
-		"one that is gone":           {2, []string{drift("delete")}, true, "1 to forget"},
-		"one that was moved":         {2, []string{drift("move")}, true, "1 to move"},
-		"outputs":                    {2, []string{outputs("update")}, true, ""},
-		"what no event has":          {2, []string{outputs("noop")}, false, ""},
-		"nothing":                    {0, nil, false, ""},
-		"one that differs, with all": {2, []string{drift("update"), drift("delete"), outputs("update")}, true, "1 to forget, 1 to refresh in the state"},
+		"a resource that differs": {2, []string{drift("update")}, true, "1 to refresh in the state"},
+		"one that is gone":        {2, []string{drift("delete")}, true, "1 to forget"},
+		"one that was moved":      {2, []string{drift("move")}, true, "1 to move"},
+		"outputs":                 {2, []string{outputs("update")}, true, ""},
+		"what no event has":       {2, []string{outputs("noop")}, false, ""},
+		"nothing":                 {0, nil, false, ""},
+		"one that differs, with all": {2, []string{drift("update"), drift("delete"), outputs("update")}, true,
+			"1 to forget, 1 to refresh in the state"},
 	} {
 		events, err := ReadEvents(strings.NewReader(strings.Join(test.events, "\n")))
 		if err != nil {

@@ -19,7 +19,8 @@ const goneRemote = "Cannot import non-existent remote object"
 
 // undeclared are the messages of engines for a resource to import that is not in the code.
 var undeclared = []string{
-	"Configuration for import target does not exist", "Import block target does not exist", "Cannot import to non-existent resource address",
+	"Configuration for import target does not exist", "Import block target does not exist",
+	"Cannot import to non-existent resource address",
 	"does not exist in the configuration", "Import to non-existent module",
 }
 

@@ -99,7 +99,8 @@ func readResource(fields map[string]json.RawMessage) (resource, error) {
 	r := resource{fields: fields}
 	var module, mode, name string
 	var instances []map[string]json.RawMessage
-	for field, into := range map[string]any{"module": &module, "mode": &mode, "type": &r.kind, "name": &name, "instances": &instances} {
+	for field, into := range map[string]any{"module": &module, "mode": &mode, "type": &r.kind, "name": &name,
+		"instances": &instances} {
 		if err := parts(fields, field, into); err != nil {
 			return r, err
 		}

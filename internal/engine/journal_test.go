@@ -43,9 +43,11 @@ func vpcs(t *testing.T, resources ...string) *Instances {
 			}
 			list = append(list, fmt.Sprintf(`{%s"schema_version":0,"attributes":{%s}}`, key, attributes))
 		}
-		text = append(text, fmt.Sprintf(`{"module":%q,"mode":"managed","type":"aws_vpc","name":%q,"instances":[%s]}`, module, name, strings.Join(list, ",")))
+		text = append(text, fmt.Sprintf(`{"module":%q,"mode":"managed","type":"aws_vpc","name":%q,"instances":[%s]}`,
+			module, name, strings.Join(list, ",")))
 	}
-	s, err := ReadInstances([]byte(`{"version":4,"serial":7,"lineage":"L","outputs":{},"resources":[` + strings.Join(text, ",") + `]}`))
+	s, err := ReadInstances([]byte(`{"version":4,"serial":7,"lineage":"L","outputs":{},"resources":[` +
+		strings.Join(text, ",") + `]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +61,15 @@ func TestFindMissing(t *testing.T) {
 		state   []string
 		want    []Missing
 	}{
-		"nothing was done":                       {nil, []string{"|a: - old"}, nil},
-		"created, not in the state":              {[]Done{created("aws_vpc.a", "new")}, nil, a(OldNone)},
-		"created, in the state":                  {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"created and changed, not in the state":  {[]Done{created("aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil, a(OldNone)},
-		"created and destroyed":                  {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")}, nil, nil},
-		"created and destroyed, with unknown ID": {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "")}, nil, nil},
+		"nothing was done":          {nil, []string{"|a: - old"}, nil},
+		"created, not in the state": {[]Done{created("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"created, in the state":     {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"created and changed, not in the state": {
+			[]Done{created("aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil, a(OldNone)},
+		"created and destroyed": {
+			[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")}, nil, nil},
+		"created and destroyed, with unknown ID": {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "")},
+			nil, nil},
 		"it was destroyed and is in the state, which a refresh sees": {
 			[]Done{done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
 		"it was changed and is in the state, which a refresh sees": {
@@ -83,15 +88,18 @@ func TestFindMissing(t *testing.T) {
 		"replaced, created first, in the state": {
 			[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new, - old deadbeef"}, nil},
 		"it was replaced twice, by two applies": {
-			[]Done{created("aws_vpc.a", "between"), done(Delete, "aws_vpc.a", "old"), done(Delete, "aws_vpc.a", "between"), created("aws_vpc.a", "new")},
+			[]Done{created("aws_vpc.a", "between"), done(Delete, "aws_vpc.a", "old"),
+				done(Delete, "aws_vpc.a", "between"), created("aws_vpc.a", "new")},
 			[]string{"|a: - old"}, a(OldGone)},
 		"a later apply imported and destroyed it": {
-			[]Done{created("aws_vpc.a", "one"), done(Delete, "aws_vpc.a", "one"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
+			[]Done{created("aws_vpc.a", "one"), done(Delete, "aws_vpc.a", "one"), created("aws_vpc.a", "new")}, nil,
+			a(OldNone)},
 		"the same batch came twice": {
 			[]Done{created("aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
 		"created again with the ID of the destroyed one": {
 			[]Done{done(Delete, "aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
-		"removed from the state, not destroyed": {[]Done{created("aws_vpc.a", "new"), done(Forget, "aws_vpc.a", "")}, nil, nil},
+		"removed from the state, not destroyed": {[]Done{created("aws_vpc.a", "new"), done(Forget, "aws_vpc.a", "")},
+			nil, nil},
 		"moved by a user": {
 			[]Done{created("aws_vpc.a", "new")}, []string{"module.net|b: - new"}, nil},
 		"moved by a user and changed": {
@@ -101,41 +109,54 @@ func TestFindMissing(t *testing.T) {
 		"both of one ID are in the state": {
 			[]Done{created("aws_vpc.a", "new"), created("aws_vpc.b", "new")}, []string{"|a: - new", "|b: - new"}, nil},
 		"another one has the same name, which is not unique": {
-			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "name", ID: "new"}}, []string{"|b: - other-new"}, a(OldNone)},
+			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "name", ID: "new"}},
+			[]string{"|b: - other-new"}, a(OldNone)},
 		"in an earlier version of the state, removed by a user": {
 			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, nil, nil},
 		"a version had it, and a rollback has what it replaced": {
-			[]Done{done(Delete, "aws_vpc.a", "old"), created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, []string{"|a: - old"}, nil},
+			[]Done{done(Delete, "aws_vpc.a", "old"), created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")},
+			[]string{"|a: - old"}, nil},
 		"a version had what it replaced": {
-			[]Done{created("aws_vpc.a", "old"), done(Held, "aws_vpc.a", "old"), created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+			[]Done{created("aws_vpc.a", "old"), done(Held, "aws_vpc.a", "old"), created("aws_vpc.a", "new")},
+			[]string{"|a: - old"}, a(OldThere)},
 		"in an earlier version, created again with the same ID": {
-			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new"), created("aws_vpc.a", "new")}, nil, a(OldNone)},
+			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new"),
+				created("aws_vpc.a", "new")}, nil, a(OldNone)},
 		"a version had it before it was changed": {
-			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil, nil},
+			[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new"), done(Update, "aws_vpc.a", "new")}, nil,
+			nil},
 		"in an earlier version, before a change of its ID": {
-			[]Done{created("aws_vpc.a", "one"), done(Held, "aws_vpc.a", "one"), done(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+			[]Done{created("aws_vpc.a", "one"), done(Held, "aws_vpc.a", "one"), done(Update, "aws_vpc.a", "new")},
+			[]string{"|a: - one"}, a(OldGone)},
 		"another resource in an earlier version, without a reported ID": {
 			[]Done{created("aws_vpc.a", ""), done(Held, "aws_vpc.a", "")}, nil, nil},
 		"only what it replaced is in the state, to be destroyed": {
 			[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old deadbeef"}, a(OldThere)},
 		"no resource in the state, and a user imported another one": {
-			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "")}, []string{"|a: - theirs"}, a(OldTheirs)},
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "")}, []string{"|a: - theirs"},
+			a(OldTheirs)},
 		"the replaced one in the state, and a user imported another one": {
-			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs, - old deadbeef"}, a(OldTheirs)},
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")},
+			[]string{"|a: - theirs, - old deadbeef"}, a(OldTheirs)},
 		"a change of its ID, and a user imported another one": {
-			[]Done{done(Update, "aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs"}, a(OldTheirs)},
+			[]Done{done(Update, "aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs"},
+			a(OldTheirs)},
 		"the state has what it had there": {
 			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldThere)},
 		"a user restored the destroyed one": {
-			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Delete, "aws_vpc.a", "old")},
+			[]string{"|a: - old"}, a(OldGone)},
 		"imported by a user": {
 			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", "")}, []string{"|a: - new"}, nil},
 		"no resource in the state, and an apply created two more": {
-			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), created("aws_vpc.a", "old"), created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), created("aws_vpc.a", "old"),
+				created("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
 		"no resource in the state, and a change of its ID": {
-			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), done(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+			[]Done{created("aws_vpc.a", "one"), done(Instead, "aws_vpc.a", ""), done(Update, "aws_vpc.a", "new")},
+			[]string{"|a: - one"}, a(OldGone)},
 		"a resource of the state is reported for the first time": {
-			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Instead, "aws_vpc.a", "theirs")}, []string{"|a: - theirs"}, a(OldTheirs)},
+			[]Done{created("aws_vpc.a", "new"), done(Instead, "aws_vpc.a", ""), done(Instead, "aws_vpc.a", "theirs")},
+			[]string{"|a: - theirs"}, a(OldTheirs)},
 		"another instance is in the state": {
 			[]Done{created(`module.net["a.b"].aws_vpc.a["x"]`, "new"), created("aws_vpc.c[1]", "one")},
 			[]string{`module.net["a.b"]|a: "y" other`, `|c: 0 zero, 1 one`},
@@ -147,7 +168,8 @@ func TestFindMissing(t *testing.T) {
 			[]Done{created("aws_vpc.a", "")}, nil, []Missing{{Address: "aws_vpc.a"}}},
 		"no reported ID, a resource in the state": {[]Done{created("aws_vpc.a", "")}, []string{"|a: - old"}, nil},
 		"a reported name from its tags": {
-			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "tags.Name", ID: "web"}}, nil, []Missing{{Address: "aws_vpc.a"}}},
+			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "tags.Name", ID: "web"}}, nil,
+			[]Missing{{Address: "aws_vpc.a"}}},
 	} {
 		if diff := cmp.Diff(test.want, FindMissing(test.journal, vpcs(t, test.state...))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -162,14 +184,22 @@ func TestFindHeld(t *testing.T) {
 		state   []string
 		want    []Done
 	}{
-		"in the state":                        {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"}, []Done{done(Held, "aws_vpc.a", "new")}},
-		"not in the state":                    {[]Done{created("aws_vpc.a", "new")}, nil, []Done{done(Instead, "aws_vpc.a", "")}},
-		"moved":                               {[]Done{created("aws_vpc.a", "new")}, []string{"|b: - new"}, []Done{done(Held, "aws_vpc.a", "new")}},
-		"deposed":                             {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new deposed"}, []Done{done(Held, "aws_vpc.a", "new")}},
-		"the replaced one is in the state":    {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old"}, []Done{done(Instead, "aws_vpc.a", "old")}},
-		"destroyed since":                     {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"recorded already":                    {[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
-		"in the state, without a reported ID": {[]Done{created("aws_vpc.a", "")}, []string{"|a: - x"}, []Done{done(Held, "aws_vpc.a", "")}},
+		"in the state": {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new"},
+			[]Done{done(Held, "aws_vpc.a", "new")}},
+		"not in the state": {[]Done{created("aws_vpc.a", "new")}, nil,
+			[]Done{done(Instead, "aws_vpc.a", "")}},
+		"moved": {[]Done{created("aws_vpc.a", "new")}, []string{"|b: - new"},
+			[]Done{done(Held, "aws_vpc.a", "new")}},
+		"deposed": {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - new deposed"},
+			[]Done{done(Held, "aws_vpc.a", "new")}},
+		"the replaced one is in the state": {[]Done{created("aws_vpc.a", "new")}, []string{"|a: - old"},
+			[]Done{done(Instead, "aws_vpc.a", "old")}},
+		"destroyed since": {[]Done{created("aws_vpc.a", "new"), done(Delete, "aws_vpc.a", "new")},
+			[]string{"|a: - new"}, nil},
+		"recorded already": {[]Done{created("aws_vpc.a", "new"), done(Held, "aws_vpc.a", "new")},
+			[]string{"|a: - new"}, nil},
+		"in the state, without a reported ID": {[]Done{created("aws_vpc.a", "")}, []string{"|a: - x"},
+			[]Done{done(Held, "aws_vpc.a", "")}},
 	} {
 		got := FindHeld(test.journal, vpcs(t, test.state...))
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -178,7 +208,8 @@ func TestFindHeld(t *testing.T) {
 		if left := FindHeld(append(test.journal, got...), vpcs(t, test.state...)); left != nil {
 			t.Errorf("%s: once more %v", name, left)
 		}
-		if missing := FindMissing(append(test.journal, got...), vpcs(t)); len(got) > 0 && got[0].Action == string(Held) && missing != nil {
+		if missing := FindMissing(append(test.journal, got...), vpcs(t)); len(got) > 0 &&
+			got[0].Action == string(Held) && missing != nil {
 			t.Errorf("%s: missing in a later state: %v", name, missing)
 		}
 	}
@@ -186,7 +217,8 @@ func TestFindHeld(t *testing.T) {
 
 func TestStandings(t *testing.T) {
 	journal := []Done{
-		created("aws_vpc.here", "1"), created("aws_vpc.missing", "2"), created("aws_vpc.gone", "3"), done(Delete, "aws_vpc.gone", "3"),
+		created("aws_vpc.here", "1"), created("aws_vpc.missing", "2"), created("aws_vpc.gone", "3"),
+		done(Delete, "aws_vpc.gone", "3"),
 		created("aws_vpc.taken", "4"), done(Held, "aws_vpc.taken", "4"), done(Update, "aws_vpc.here", "1"),
 	}
 	want := []Standing{
@@ -207,10 +239,13 @@ func TestStandings(t *testing.T) {
 
 func TestLiving(t *testing.T) {
 	got := Living([]Done{
-		created("aws_vpc.b", "b"), created("aws_vpc.a", "a"), created("aws_vpc.gone", "x"), done(Delete, "aws_vpc.gone", "x"),
-		created("aws_vpc.c", "new"), done(Delete, "aws_vpc.c", "old"), created("aws_vpc.d", "d"), done(Held, "aws_vpc.d", "d"),
+		created("aws_vpc.b", "b"), created("aws_vpc.a", "a"), created("aws_vpc.gone", "x"),
+		done(Delete, "aws_vpc.gone", "x"),
+		created("aws_vpc.c", "new"), done(Delete, "aws_vpc.c", "old"), created("aws_vpc.d", "d"),
+		done(Held, "aws_vpc.d", "d"),
 	})
-	if diff := cmp.Diff([]Done{created("aws_vpc.a", "a"), created("aws_vpc.b", "b"), created("aws_vpc.c", "new")}, got); diff != "" {
+	if diff := cmp.Diff([]Done{created("aws_vpc.a", "a"), created("aws_vpc.b", "b"), created("aws_vpc.c", "new")},
+		got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -240,13 +275,16 @@ func TestCopyOfAState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = now.Bytes(none); err != nil || !strings.Contains(string(got), `"lineage":""`) || !strings.Contains(string(got), `"serial":0`) {
+	if got, err = now.Bytes(none); err != nil || !strings.Contains(string(got), `"lineage":""`) ||
+		!strings.Contains(string(got), `"serial":0`) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
 func TestEncryptedState(t *testing.T) {
-	if _, err := ReadInstances([]byte(`{"serial":1,"lineage":"x","encrypted_data":"abc","encryption_version":"v0"}`)); !errors.Is(err, errEncrypted) {
+	if _, err := ReadInstances(
+		[]byte(`{"serial":1,"lineage":"x","encrypted_data":"abc","encryption_version":"v0"}`)); !errors.Is(err,
+		errEncrypted) {
 		t.Error(err)
 	}
 }

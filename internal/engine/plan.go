@@ -27,8 +27,8 @@ const (
 	Move    Action = "move"
 	// Invoke is of an action of a provider (Terraform 1.14), which no state records.
 	Invoke Action = "invoke"
-	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays
-	// as it is.
+	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource
+	// stays as it is.
 	Refresh Action = "refresh"
 )
 
@@ -111,7 +111,8 @@ func (all Changes) Without(addresses []string) string {
 // Sort orders the changes for users: gravest first, and then by address.
 func (all Changes) Sort() {
 	slices.SortStableFunc(all, func(a, b ResourceChange) int {
-		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), natural.Compare(a.Address, b.Address))
+		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action),
+			natural.Compare(a.Address, b.Address))
 	})
 }
 
@@ -152,8 +153,9 @@ func (all Changes) Counts() Counts {
 		}
 	}
 	return Counts{
-		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace, Replace: replace,
-		Import: imports, Forget: all.count(Forget), Move: all.count(Move),
+		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace,
+		Replace: replace,
+		Import:  imports, Forget: all.count(Forget), Move: all.count(Move),
 		Invoke: all.count(Invoke), Refresh: all.count(Refresh),
 	}
 }
@@ -168,7 +170,8 @@ func (c Counts) String() string {
 		destroy += fmt.Sprintf(" (%d to replace)", c.Replace)
 	}
 	return listCounts([]count{
-		{c.Add, "to add"}, {c.Change, "to change"}, {c.Destroy, destroy}, {c.Import, "to import"}, {c.Forget, "to forget"},
+		{c.Add, "to add"}, {c.Change, "to change"}, {c.Destroy, destroy}, {c.Import, "to import"},
+		{c.Forget, "to forget"},
 		{c.Move, "to move"}, {c.Invoke, "to invoke"}, {c.Refresh, "to refresh in the state"},
 	})
 }
@@ -193,7 +196,8 @@ func listCounts(all []count) string {
 // String summarizes what was done. Example: "3 added, 1 changed".
 func (s Summary) String() string {
 	return cmp.Or(listCounts([]count{
-		{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"}, {s.Forget, "forgotten"},
+		{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"},
+		{s.Forget, "forgotten"},
 		{s.Refresh, "refreshed in the state"},
 	}), "no resource changed")
 }

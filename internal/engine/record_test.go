@@ -61,7 +61,8 @@ func TestRecord(t *testing.T) {
 // -run=TestRecordTerraform/NAME the rest of the file is kept.
 func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
-		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record and -terraform=PROGRAM")
+		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record and " +
+			"-terraform=PROGRAM")
 	}
 	out, err := exec.Command(*terraform, Terraform.Version()...).Output()
 	if err != nil {
@@ -94,7 +95,8 @@ func TestRecordTerraform(t *testing.T) {
 func failingProvider(t *testing.T, dir string) string {
 	t.Helper()
 	mirror := filepath.Join(dir, "mirror")
-	path := filepath.Join(mirror, "cairn.dev", "test", "failing", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-failing_v1.0.0")
+	path := filepath.Join(mirror, "cairn.dev", "test", "failing", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH,
+		"terraform-provider-failing_v1.0.0")
 	build := exec.Command("go", "build", "-o", path, ".")
 	build.Dir = "testdata/provider"
 	if out, err := build.CombinedOutput(); err != nil {
@@ -195,7 +197,8 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	server := answers(t, output, current.Load).URL
 	if registry {
 		config := filepath.Join(dir, "registry.tfrc")
-		text := fmt.Sprintf("host \"registry.test\" {\n  services = {\n    \"modules.v1\" = \"%[1]s/\"\n    \"providers.v1\" = \"%[1]s/\"\n  }\n}\n", server)
+		text := fmt.Sprintf("host \"registry.test\" {\n  services = {\n    \"modules.v1\" = \"%[1]s/\"\n    "+
+			"\"providers.v1\" = \"%[1]s/\"\n  }\n}\n", server)
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +230,8 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 		return output
 	}
 	code := func(text string) {
-		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(strings.ReplaceAll(text, "SERVER", server)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(strings.ReplaceAll(text, "SERVER", server)),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +251,8 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	if last.ExitCode != 0 {
 		return last
 	}
-	last = step(StepPlan, append(engine.Args(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}), planOptions...))
+	last = step(StepPlan, append(engine.Args(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}),
+		planOptions...))
 	if apply && last.ExitCode == PlanChanges {
 		last = step(StepApply, engine.Args(Apply{Events: events, VariableFiles: files, Plan: plan}))
 	}

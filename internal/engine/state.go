@@ -63,7 +63,8 @@ func WithLineage(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read the state: %w", err)
 	}
 	var lineage string
-	if _, encrypted := fields["encrypted_data"]; encrypted || (json.Unmarshal(fields["lineage"], &lineage) == nil && lineage != "") {
+	if _, encrypted := fields["encrypted_data"]; encrypted ||
+		(json.Unmarshal(fields["lineage"], &lineage) == nil && lineage != "") {
 		return data, nil
 	}
 	var err error

@@ -26,7 +26,8 @@ func TestParseState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state.Serial != 7 || state.Lineage != "l" || !state.Outputs["s"].Sensitive || state.Outputs["o"].Sensitive || state.Encrypted != nil {
+	if state.Serial != 7 || state.Lineage != "l" || !state.Outputs["s"].Sensitive || state.Outputs["o"].Sensitive ||
+		state.Encrypted != nil {
 		t.Errorf("%+v", state)
 	}
 	want := []any{
@@ -51,7 +52,8 @@ func TestStateWithoutALineage(t *testing.T) {
 	}
 	again, _ := WithLineage([]byte(state))
 	parsed, err := ParseState(got)
-	if err != nil || len(parsed.Lineage) != 36 || !bytes.Equal(got, again) || !bytes.Contains(got, []byte(`"resources":[{"type":"a"}]`)) {
+	if err != nil || len(parsed.Lineage) != 36 || !bytes.Equal(got, again) ||
+		!bytes.Contains(got, []byte(`"resources":[{"type":"a"}]`)) {
 		t.Errorf("%s, then %s: %v", got, again, err)
 	}
 	for _, other := range []string{`{"serial":1,"lineage":"mine"}`, `{"serial":1,"lineage":"","encrypted_data":"x"}`} {

@@ -24,9 +24,12 @@ var terraformCode = []string{
 // newTerraformCode was recorded with the first version of terraforms only.
 var newTerraformCode = []string{
 	"backend-argument", "backend-forbidden", "backend-throttled", "backend-unavailable", "checks", "half", "lock-held",
-	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init", "option-replace", "option-target", "option-unknown", "provider-built-in", "provider-checksum", "provider-config", "provider-crash",
+	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init",
+	"option-replace", "option-target", "option-unknown", "provider-built-in", "provider-checksum", "provider-config",
+	"provider-crash",
 	"provider-crash-apply", "provider-locked", "provider-lock-file", "provider-network", "provider-quota",
-	"provider-throttled", "provider-unavailable", "provider-unheard-of", "provider-unknown", "provider-version", "state-unwritten", "undeclared-value",
+	"provider-throttled", "provider-unavailable", "provider-unheard-of", "provider-unknown", "provider-version",
+	"state-unwritten", "undeclared-value",
 }
 
 // terraforms are the versions: the last one that is free software, and one whose init can write events.
@@ -87,21 +90,24 @@ func TestClassifyTerraform(t *testing.T) {
 		{"duplicate", StepInit, ConfigurationError, "Duplicate variable declaration: A variable named"},
 		{"local-module", StepInit, ConfigurationError, "Unreadable module directory: "},
 		{"required-version", StepInit, ConfigurationError, "Unsupported Terraform Core version: "},
-		{"syntax", StepInit, ConfigurationError, "Invalid expression: Expected the start of an expression, but found an invalid expression token. (main.tf:2)"},
+		{"syntax", StepInit, ConfigurationError, "Invalid expression: Expected the start of an expression, but found " +
+			"an invalid expression token. (main.tf:2)"},
 		{"registry-module", StepInit, Transient, "Error accessing remote module registry: "},
 		{"registry-provider", StepInit, Transient, "Failed to query available provider packages: "},
 		{"remote-module", StepInit, Transient, "Failed to download module: "},
 		{"count", StepPlan, ConfigurationError, "Invalid count argument: "},
 		{"cycle", StepPlan, ConfigurationError, "Cycle: terraform_data."},
-		{"missing-variable", StepPlan, ConfigurationError, `No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
-			"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
+		{"missing-variable", StepPlan, ConfigurationError,
+			`No value for required variable: The root module input variable "need" is not set, and has no default value. ` +
+				"Set it in spec.variables of the Stack, or set a default in the code. (main.tf:1)"},
 		{"precondition", StepPlan, ConfigurationError, "Resource precondition failed: no way (main.tf:5)"},
 		{"prevent-destroy", StepPlan, ConfigurationError, "Instance cannot be destroyed: "},
 		{"unknown-argument", StepPlan, ConfigurationError, "Unsupported argument: "},
 		{"wrong-type", StepPlan, ConfigurationError, "Invalid value for input variable: "},
 		{"postcondition-plan", StepPlan, Transient, "Resource postcondition failed: no way "},
 		{"remote-state-down", StepPlan, Transient, "Failed to get state: "},
-		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit 3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
+		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit " +
+			"3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
 		{"postcondition", StepApply, Transient, "Resource postcondition failed: no way "},
 		{"backend-argument", StepInit, ConfigurationError, "Invalid backend configuration argument: "},
 		{"provider-built-in", StepInit, ConfigurationError, "Invalid dependency on built-in provider: "},
@@ -115,9 +121,12 @@ func TestClassifyTerraform(t *testing.T) {
 		{"module-interrupted", StepInit, Transient, "Failed to download module: "},
 		{"module-unavailable", StepInit, Transient, "Error accessing remote module registry: "},
 		{"provider-unavailable", StepInit, Transient, "Failed to query available provider packages: "},
-		{"option-target", StepPlan, ConfigurationError, `Invalid target "terraform_data.a[": Index brackets must contain`},
-		{"option-replace", StepPlan, ConfigurationError, `Invalid force-replace address "module.m": A resource instance address is required here.`},
-		{"option-unknown", StepPlan, ConfigurationError, "Failed to parse command-line flags: flag provided but not defined: -nonsense"},
+		{"option-target", StepPlan, ConfigurationError,
+			`Invalid target "terraform_data.a[": Index brackets must contain`},
+		{"option-replace", StepPlan, ConfigurationError,
+			`Invalid force-replace address "module.m": A resource instance address is required here.`},
+		{"option-unknown", StepPlan, ConfigurationError, "Failed to parse command-line flags: flag provided but not " +
+			"defined: -nonsense"},
 		{"no-code", StepPlan, ConfigurationError, "No configuration files: "},
 		{"no-init", StepPlan, ConfigurationError, "Inconsistent dependency lock file: "},
 		{"provider-config", StepPlan, Transient, "No valid credential sources found: "},
@@ -160,8 +169,10 @@ func TestPlansOfTerraform(t *testing.T) {
 		{"plan-nothing", 0, nil},
 		{"plan-outputs", 2, nil},
 		{"plan-moves", 2, Changes{{Address: "terraform_data.b", Action: Move}}},
-		{"plan-create", 2, Changes{{Address: "terraform_data.a", Action: Create}, {Address: "terraform_data.b", Action: Create}}},
-		{"plan-destroy", 2, Changes{{Address: "terraform_data.a", Action: Delete}, {Address: "terraform_data.b", Action: Delete}}},
+		{"plan-create", 2, Changes{{Address: "terraform_data.a", Action: Create},
+			{Address: "terraform_data.b", Action: Create}}},
+		{"plan-destroy", 2, Changes{{Address: "terraform_data.a", Action: Delete},
+			{Address: "terraform_data.b", Action: Delete}}},
 	} {
 		for _, version := range terraforms {
 			r, events, _ := readRecording(t, version, test.name)
@@ -181,7 +192,9 @@ func TestTextOfATerraformApply(t *testing.T) {
 		if events.Done == nil || events.Done.String() != "2 added, 1 destroyed" {
 			t.Errorf("%s: %+v", version, events.Done)
 		}
-		for _, want := range []string{"Terraform " + version + "\n", "terraform_data.b: Creating...\n", "terraform_data.a: Destruction complete after 0s\n", "\nApply complete! Resources: 2 added, 0 changed, 1 destroyed.\n"} {
+		for _, want := range []string{"Terraform " + version + "\n", "terraform_data.b: Creating...\n",
+			"terraform_data.a: Destruction complete after 0s\n",
+			"\nApply complete! Resources: 2 added, 0 changed, 1 destroyed.\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", version, want, text)
 			}
@@ -194,7 +207,8 @@ func TestTextOfATerraformApply(t *testing.T) {
 
 func TestChangesOfATerraformApply(t *testing.T) {
 	for name, want := range map[string][]string{
-		"apply-replace": {"terraform_data.a", "terraform_data.b"}, "half": {"terraform_data.a", "terraform_data.b"}, "local-exec": nil,
+		"apply-replace": {"terraform_data.a", "terraform_data.b"}, "half": {"terraform_data.a", "terraform_data.b"},
+		"local-exec": nil,
 	} {
 		for _, version := range recordedWith(name) {
 			_, events, _ := readRecording(t, version, name)
@@ -209,13 +223,15 @@ func TestChangesOfATerraformApply(t *testing.T) {
 func TestUnavailableBackendIsTransient(t *testing.T) {
 	for _, name := range []string{"backend-forbidden", "backend-throttled", "backend-unavailable"} {
 		r, events, text := readRecording(t, terraforms[0], name)
-		if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || !strings.Contains(text, "Error refreshing state: ") {
+		if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 ||
+			!strings.Contains(text, "Error refreshing state: ") {
 			t.Errorf("%s: %s, exit code %d\n%s", name, got, r.ExitCode, text)
 		}
 	}
 	// A crash of a provider is reported as a canceled request, or as one without a response.
 	r, events, _ := readRecording(t, terraforms[0], "provider-crash")
-	if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || len(events.Errors) == 0 {
+	if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 ||
+		len(events.Errors) == 0 {
 		t.Errorf("%s, exit code %d, %v", got, r.ExitCode, events.Errors)
 	}
 }
@@ -238,18 +254,21 @@ func TestListenerPrintsAnErrorWithItsDetails(t *testing.T) {
 		t.Fatalf("%+v, %v", events, err)
 	}
 	want := "\nError: No such thing\n\n  with a.b\n  on main.tf line 3\n\nLook\nelsewhere.\n\n" +
-		"plain words\n{\"some\":\"JSON of a provider\"}\n(a line of the engine that is too long was left out)\n\n{\"@message\":\"cut off\",\"type\":\"lo\n"
+		"plain words\n{\"some\":\"JSON of a provider\"}\n(a line of the engine that is too long was left " +
+		"out)\n\n{\"@message\":\"cut off\",\"type\":\"lo\n"
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestReadErrors(t *testing.T) {
-	got := ReadErrors("Error: nothing is ours before a line begins with it? It is.\n\nWarning: Old\n\n  on a.tf line 1:\n\nno matter\n\n" +
-		"Error: First\n\n  with module.m.a[\"x\"],\n  on m/main.tf line 12, in resource \"a\" \"b\":\n  12:   x = 1\n\nIt is\nso.\n\n  - indeed\n\nError: Second\r\n")
+	got := ReadErrors("Error: nothing is ours before a line begins with it? It is.\n\nWarning: Old\n\n  on a.tf line " +
+		"1:\n\nno matter\n\nError: First\n\n  with module.m.a[\"x\"],\n  on m/main.tf line 12, in resource \"a\" " +
+		"\"b\":\n  12:   x = 1\n\nIt is\nso.\n\n  - indeed\n\nError: Second\r\n")
 	want := []Diagnostic{
 		{Severity: "error", Summary: "nothing is ours before a line begins with it? It is."},
-		{Severity: "error", Summary: "First", Detail: "It is so. - indeed", Address: `module.m.a["x"]`, Range: &Range{Filename: "m/main.tf", Start: Position{Line: 12}}},
+		{Severity: "error", Summary: "First", Detail: "It is so. - indeed", Address: `module.m.a["x"]`,
+			Range: &Range{Filename: "m/main.tf", Start: Position{Line: 12}}},
 		{Severity: "error", Summary: "Second"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -33,7 +33,8 @@ var Terragrunt = Engine{
 			}
 		},
 		env: func(path, cache string) []string {
-			return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + path, "TG_DOWNLOAD_DIR=" + cache}
+			return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + path,
+				"TG_DOWNLOAD_DIR=" + cache}
 		},
 	},
 }

@@ -8,14 +8,20 @@ import (
 
 func TestSetWorkspace(t *testing.T) {
 	for name, test := range map[string]struct{ file, code, want string }{
-		"an expression":  {"main.tf", "locals { a = terraform.workspace }", `locals { a = "prod" }`},
-		"of OpenTofu":    {"main.tofu", "locals { a = tofu.workspace }", `locals { a = "prod" }`},
-		"in a template":  {"main.tf", "locals { a = \"x-${terraform.workspace}.yml\" }", `locals { a = "x-${"prod"}.yml" }`},
-		"in a heredoc":   {"main.tf", "locals {\n  a = <<E\n%{ if terraform . workspace == \"x\" }y%{ endif }\nE\n}\n", "locals {\n  a = <<E\n%{ if \"prod\" == \"x\" }y%{ endif }\nE\n}\n"},
-		"as an index":    {"main.tf", "locals { a = var.m[terraform.workspace].size }", `locals { a = var.m["prod"].size }`},
-		"a text":         {"main.tf", "# terraform.workspace\nlocals { a = \"terraform.workspace $${terraform.workspace}\" }", ""},
-		"an attribute":   {"main.tf", "locals { a = local.terraform.workspace }", ""},
-		"code in JSON":   {"main.tf.json", `{"locals": {"a": "${terraform.workspace}", "b": "é \" ${terraform.workspace}"}}`, `{"locals": {"a": "${\"prod\"}", "b": "é \" ${\"prod\"}"}}`},
+		"an expression": {"main.tf", "locals { a = terraform.workspace }", `locals { a = "prod" }`},
+		"of OpenTofu":   {"main.tofu", "locals { a = tofu.workspace }", `locals { a = "prod" }`},
+		"in a template": {"main.tf", "locals { a = \"x-${terraform.workspace}.yml\" }",
+			`locals { a = "x-${"prod"}.yml" }`},
+		"in a heredoc": {"main.tf", "locals {\n  a = <<E\n%{ if terraform . workspace == \"x\" }y%{ endif }\nE\n}\n",
+			"locals {\n  a = <<E\n%{ if \"prod\" == \"x\" }y%{ endif }\nE\n}\n"},
+		"as an index": {"main.tf", "locals { a = var.m[terraform.workspace].size }",
+			`locals { a = var.m["prod"].size }`},
+		"a text": {"main.tf", "# terraform.workspace\nlocals { a = \"terraform.workspace " +
+			"$${terraform.workspace}\" }", ""},
+		"an attribute": {"main.tf", "locals { a = local.terraform.workspace }", ""},
+		"code in JSON": {"main.tf.json",
+			`{"locals": {"a": "${terraform.workspace}", "b": "é \" ${terraform.workspace}"}}`,
+			`{"locals": {"a": "${\"prod\"}", "b": "é \" ${\"prod\"}"}}`},
 		"a text in JSON": {"main.tofu.json", `{"//": "terraform.workspace"}`, ""},
 		"another file":   {"main.tfvars", "a = terraform.workspace", ""},
 		"in a module":    {"modules/a/main.tf", "locals { a = terraform.workspace }", `locals { a = "prod" }`},
@@ -56,7 +62,8 @@ func TestSetWorkspaceKeepsTheTargetOfASymlink(t *testing.T) {
 	if err := SetWorkspace(root, "prod"); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"shared.txt": "locals { a = terraform.workspace }", "main.tf": `locals { a = "prod" }`} {
+	for name, want := range map[string]string{"shared.txt": "locals { a = terraform.workspace }",
+		"main.tf": `locals { a = "prod" }`} {
 		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -34,7 +34,8 @@ func awaitAPI(ctx context.Context, config *rest.Config, patience time.Duration, 
 	until, said := time.Now().Add(patience), false
 	for {
 		err := kube.Discovery().RESTClient().Get().AbsPath("/readyz").MaxRetries(0).Timeout(askAPIFor).Do(ctx).Error()
-		if refusal := apierrors.APIStatus(nil); err == nil || errors.As(err, &refusal) && refusal.Status().Code < http.StatusInternalServerError {
+		if refusal := apierrors.APIStatus(nil); err == nil ||
+			errors.As(err, &refusal) && refusal.Status().Code < http.StatusInternalServerError {
 			return nil // a denial is an answer too
 		}
 		if ctx.Err() != nil {

@@ -26,7 +26,8 @@ func TestStartWaitsForTheAPIServer(t *testing.T) {
 	}))
 	defer api.Close()
 	err := Run(ctx, &rest.Config{Host: api.URL}, Options{
-		Namespace: "cairn-system", BucketURL: "mem://", CacheDir: t.TempDir(), ServerURL: "https://cairn", Operator: true,
+		Namespace: "cairn-system", BucketURL: "mem://", CacheDir: t.TempDir(), ServerURL: "https://cairn",
+		Operator:       true,
 		MetricsAddress: "0", HealthAddress: "0", again: true, Log: logr.Discard(),
 	})
 	if ctx.Err() == nil {
@@ -35,10 +36,13 @@ func TestStartWaitsForTheAPIServer(t *testing.T) {
 }
 
 func TestWaitEndsWithAForbiddenResponse(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
 	defer api.Close()
 	began := time.Now()
-	if err := awaitAPI(t.Context(), &rest.Config{Host: api.URL}, time.Hour, logr.Discard()); err != nil || time.Since(began) > time.Minute {
+	if err := awaitAPI(t.Context(), &rest.Config{Host: api.URL}, time.Hour, logr.Discard()); err != nil ||
+		time.Since(began) > time.Minute {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 }

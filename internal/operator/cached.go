@@ -34,9 +34,11 @@ func cacheOptions(o Options) cache.Options {
 		DefaultTransform: stripManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {
-				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without(corev1.PodSucceeded), Transform: leanPod,
+				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without(corev1.PodSucceeded),
+				Transform: leanPod,
 			},
-			metadataOf("Secret"):    {Label: withLabel(storage.Label, selection.DoesNotExist), Transform: stripAnnotations},
+			metadataOf("Secret"): {Label: withLabel(storage.Label, selection.DoesNotExist),
+				Transform: stripAnnotations},
 			metadataOf("ConfigMap"): {Transform: stripAnnotations},
 			&v1alpha1.Stack{}:       {Transform: leanStack},
 			&v1alpha1.State{}:       {Transform: leanState},

@@ -90,8 +90,9 @@ func TestCacheHasNoSucceededPods(t *testing.T) {
 	pods := map[corev1.PodPhase]*corev1.Pod{}
 	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		pods[phase] = &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: strings.ToLower(string(phase)), Labels: map[string]string{runinfo.LabelRun: "net-1"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "runner"}}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: strings.ToLower(string(phase)),
+				Labels: map[string]string{runinfo.LabelRun: "net-1"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "runner"}}},
 		}
 		apiserver.Must(t, r.Client.Create(ctx, pods[phase]))
 	}
@@ -127,7 +128,8 @@ func manage(t *testing.T, options Options) (ctx context.Context, c client.Client
 	t.Helper()
 	o := managerOptions(options)
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
-		Scheme: o.Scheme, Cache: o.Cache, NewClient: newClient(nil, time.Hour), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		Scheme: o.Scheme, Cache: o.Cache, NewClient: newClient(nil, time.Hour),
+		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

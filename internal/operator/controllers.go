@@ -81,7 +81,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 	pulls := &pullrequest.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Access: access, Provider: providers.Of,
 		Merger: &pullrequest.Gatherer{
-			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Units: units, Inputs: p.inputs, Access: access,
+			Client: mgr.GetClient(), Codes: codes, Stacks: &stacks.Gatherer, Units: units, Inputs: p.inputs,
+			Access: access,
 			Writer: p.direct,
 		},
 		Runs: run.Artifacts{Bucket: p.bucket}, Plans: storedPlans{p.bucket}, WebURL: cmp.Or(o.SignIn.URL, o.PublicURL),
@@ -94,7 +95,8 @@ func addControllers(_ context.Context, mgr ctrl.Manager, p *parts, o Options) er
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder(mgr), Hosts: o.NotificationHosts,
 		WebURL: cmp.Or(o.SignIn.URL, o.PublicURL), Installation: o.installation(),
 		Web: func(trusted *x509.CertPool) *http.Client {
-			return &http.Client{Transport: download.Trusting(o.Egress, notification.Timeout, trusted), Timeout: notification.Timeout}
+			return &http.Client{Transport: download.Trusting(o.Egress, notification.Timeout, trusted),
+				Timeout: notification.Timeout}
 		},
 	}
 	pauses := &driftpause.Reconciler{Client: mgr.GetClient(), Limits: o.MassDrift, Events: recorder(mgr)}
@@ -136,7 +138,8 @@ const providerTimeout = 15 * time.Second
 type storedPlans struct{ bucket *bucket.Bucket }
 
 // JSON implements pullrequest.Plans.
-func (p storedPlans) JSON(ctx context.Context, namespace string, uid types.UID, digest string, limit int64) ([]byte, error) {
+func (p storedPlans) JSON(ctx context.Context, namespace string, uid types.UID, digest string, limit int64) ([]byte,
+	error) {
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: uid}}
 	return p.bucket.Get(ctx, artifact.PlanJSONKey(artifact.PlanFolder(run)+"/"+digest), limit)
 }

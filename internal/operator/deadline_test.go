@@ -25,22 +25,24 @@ func TestReconcileHasADeadline(t *testing.T) {
 			LogConstructor: func(*reconcile.Request) logr.Logger {
 				return logr.FromSlogHandler(slog.NewTextHandler(io.Discard, nil))
 			},
-			Reconciler: (&watch{}).over("stack", reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-				began := time.Now()
-				<-ctx.Done()
-				select {
-				case tries <- time.Since(began):
-				case <-t.Context().Done():
-				}
-				return ctrl.Result{}, ctx.Err()
-			})),
+			Reconciler: (&watch{}).over("stack",
+				reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+					began := time.Now()
+					<-ctx.Done()
+					select {
+					case tries <- time.Since(began):
+					case <-t.Context().Done():
+					}
+					return ctrl.Result{}, ctx.Err()
+				})),
 		}
 		o.DefaultFromConfig(managerOptions(Options{}).Controller)
 		c, err := controller.NewUnmanaged("hangs", o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if err := c.Watch(source.Func(func(_ context.Context,
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			queue.Add(reconcile.Request{})
 			return nil
 		})); err != nil {

@@ -22,8 +22,8 @@ type Downloads struct {
 	// EngineKeys are files with the armored OpenPGP public keys that an engine's releases are signed with, by engine.
 	// They replace the makers' keys, which are built in.
 	EngineKeys map[string]string
-	// EngineUnsigned are the releases of engines that are accepted without a signature: by ENGINE@VERSION, the digest of
-	// the list of checksums.
+	// EngineUnsigned are the releases of engines that are accepted without a signature: by ENGINE@VERSION, the digest
+	// of the list of checksums.
 	EngineUnsigned map[string]string
 	// ProviderMirror serves providers to runners. ProviderFolder is a packed mirror that is searched first,
 	// ProviderOffline asks no registry, ProviderHosts are the only ones that are asked; empty for any.
@@ -33,7 +33,8 @@ type Downloads struct {
 	ProviderHosts   []string
 	// ProviderMost is how many bytes of archives the mirror of providers keeps; 0 for any number.
 	ProviderMost int64
-	// Egress are the addresses that Cairn connects to for tenants: git servers, engines, providers. Nil means the default.
+	// Egress are the addresses that Cairn connects to for tenants: git servers, engines, providers. Nil means the
+	// default.
 	Egress *egress.Guard
 }
 
@@ -56,7 +57,8 @@ func (o owned) NeedLeaderElection() bool { return false }
 // open returns the engines and providers that a server serves.
 func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, *providers.Mirror, owned, error) {
 	o := release.Options{
-		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Observe: t.download("engine"), Egress: d.Egress,
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{},
+		Keys: map[release.Product][]string{}, Observe: t.download("engine"), Egress: d.Egress,
 	}
 	for name, address := range d.EngineMirrors {
 		o.Mirrors[release.Product(name)] = address
@@ -79,7 +81,8 @@ func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, *pro
 		return engines, nil, owned{engines.Close}, nil
 	}
 	mirror, err := providers.New(providers.Options{
-		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Requested: t.download("provider"), Egress: d.Egress,
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline,
+		Hosts: d.ProviderHosts, Most: d.ProviderMost, Requested: t.download("provider"), Egress: d.Egress,
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, engines.Close())
@@ -93,7 +96,8 @@ func (d Downloads) addUnsigned(o *release.Options) error {
 	for name, digest := range d.EngineUnsigned {
 		product, version, ok := strings.Cut(name, "@")
 		if !ok {
-			return fmt.Errorf("--engine-unsigned=%s: the engine has to be followed by its version, as in Terragrunt@0.90.0", name)
+			return fmt.Errorf("--engine-unsigned=%s: the engine has to be followed by its version, as in "+
+				"Terragrunt@0.90.0", name)
 		}
 		p := release.Product(product)
 		if o.Unsigned[p] == nil {

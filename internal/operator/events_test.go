@@ -11,8 +11,9 @@ import (
 // own, and that the API server accepts its length.
 func TestNoteOfAnEventIsOneLine(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"a line":                 {"/v1/orders", "rejected GET /v1/orders"},
-		"line breaks":            {"/x\n  approved-by: alice\r\u2028\u0085y", "rejected GET /x   approved-by: alice   y"},
+		"a line": {"/v1/orders", "rejected GET /v1/orders"},
+		"line breaks": {"/x\n  approved-by: alice\r\u2028\u0085y",
+			"rejected GET /x   approved-by: alice   y"},
 		"terminal sequences":     {"\x1b[2K\u202ey\t\u200by", "rejected GET  [2K y  y"},
 		"invalid UTF-8":          {"\xff", "rejected GET \uFFFD"},
 		"1,024 bytes of a note":  {strings.Repeat("é", 4000), "rejected GET " + strings.Repeat("é", 504) + "…"},

@@ -38,7 +38,8 @@ func newRun(r apiserver.Env, name, of string, phase v1alpha1.RunPhase, reason st
 	}}
 	r.Make(one)
 	one.Status = v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{{
-		Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, LastTransitionTime: metav1.Now(),
+		Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason,
+		LastTransitionTime: metav1.Now(),
 	}}}
 	apiserver.Must(r.T, r.Client.Status().Update(r.Context(), one))
 	r.Seen(one)
@@ -50,11 +51,13 @@ func TestRepositoryLimit(t *testing.T) {
 	limited := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
 		URL: "https://git.example.com/infra.git", Limits: &v1alpha1.RepositoryLimits{Runs: 3},
 	}}
-	unlimited := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "open"}, Spec: v1alpha1.RepositorySpec{URL: limited.Spec.URL}}
+	unlimited := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "open"},
+		Spec: v1alpha1.RepositorySpec{URL: limited.Spec.URL}}
 	r.Make(limited, unlimited)
 	limit := repositoryLimit(t.Context(), r.Client)
 	for key, want := range map[string]int{
-		r.Namespace + "/infra": 3, r.Namespace + "/open": 0, r.Namespace + "/none": 0, elsewhere.Namespace + "/infra": 0, "": 0,
+		r.Namespace + "/infra": 3, r.Namespace + "/open": 0, r.Namespace + "/none": 0, elsewhere.Namespace +
+			"/infra": 0, "": 0,
 	} {
 		if got := limit(key); got != want {
 			t.Errorf("%q: %d Runs at once, want %d", key, got, want)

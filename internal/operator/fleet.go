@@ -55,8 +55,9 @@ var (
 		"Time of the creation of the oldest Run in a phase that is not final. Runs that wait for a "+
 			"window do not count.", "namespace", "phase")
 
-	gaugeStates       = fleetDesc("states", "States.", "namespace")
-	gaugeStateBytes   = fleetDesc("state_bytes", "Size of the current versions of all states, uncompressed.", "namespace")
+	gaugeStates     = fleetDesc("states", "States.", "namespace")
+	gaugeStateBytes = fleetDesc("state_bytes", "Size of the current versions of all states, uncompressed.",
+		"namespace")
 	gaugeStateLargest = fleetDesc("state_largest_bytes",
 		"Size of the largest current version of a state, uncompressed.", "namespace")
 	gaugeResources = fleetDesc("state_resources",

@@ -45,7 +45,8 @@ type informer struct {
 
 func (i informer) GetStore() toolscache.Store { return i.store }
 
-func (c filled) GetInformer(_ context.Context, kind client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+func (c filled) GetInformer(_ context.Context, kind client.Object, _ ...cache.InformerGetOption) (cache.Informer,
+	error) {
 	return c.kinds[reflect.TypeOf(kind)], nil
 }
 
@@ -78,18 +79,21 @@ func (c listed) List(_ context.Context, list client.ObjectList, _ ...client.List
 func TestFleetIsCountedWithoutLists(t *testing.T) {
 	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "prod", Name: name} }
 	objects := []client.Object{
-		&v1alpha1.State{ObjectMeta: in("a"), Status: v1alpha1.StateStatus{Size: 5}}, &v1alpha1.State{ObjectMeta: in("b"), Status: v1alpha1.StateStatus{Size: 7}},
+		&v1alpha1.State{ObjectMeta: in("a"), Status: v1alpha1.StateStatus{Size: 5}},
+		&v1alpha1.State{ObjectMeta: in("b"), Status: v1alpha1.StateStatus{Size: 7}},
 		&v1alpha1.Repository{ObjectMeta: in("infra")},
 	}
 	for _, name := range []string{"a", "b"} {
-		objects = append(objects, &v1alpha1.Stack{ObjectMeta: in(name), Status: v1alpha1.StackStatus{History: make([]v1alpha1.PastRun, 20)}})
+		objects = append(objects,
+			&v1alpha1.Stack{ObjectMeta: in(name), Status: v1alpha1.StackStatus{History: make([]v1alpha1.PastRun, 20)}})
 	}
 	for n := range 10 {
 		phase := v1alpha1.PhaseSucceeded
 		if n == 0 {
 			phase = ""
 		}
-		objects = append(objects, &v1alpha1.Run{ObjectMeta: in(fmt.Sprint(n)), Status: v1alpha1.RunStatus{Phase: phase}})
+		objects = append(objects, &v1alpha1.Run{ObjectMeta: in(fmt.Sprint(n)),
+			Status: v1alpha1.RunStatus{Phase: phase}})
 	}
 	f, g := &fleet{cache: fill(objects...)}, &gauges{values: map[gauge]float64{}}
 	for _, collect := range []func(context.Context, *gauges) error{f.ready, f.stacks, f.runs, f.states} {
@@ -99,8 +103,10 @@ func TestFleetIsCountedWithoutLists(t *testing.T) {
 	}
 	new := []string{"prod", string(metav1.ConditionUnknown), "New"}
 	for of, want := range map[gauge]float64{
-		of(gaugeReady(kinds.Stacks), new): 2, of(gaugeReady(kinds.Repositories), new): 1, of(gaugeStateBytes, []string{"prod"}): 12,
-		of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)}): 40, of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)}): 1,
+		of(gaugeReady(kinds.Stacks), new): 2, of(gaugeReady(kinds.Repositories), new): 1,
+		of(gaugeStateBytes, []string{"prod"}):                            12,
+		of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)}): 40,
+		of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)}):    1,
 	} {
 		var got float64
 		for g, value := range g.values {
@@ -114,7 +120,8 @@ func TestFleetIsCountedWithoutLists(t *testing.T) {
 	}
 
 	f, g = &fleet{cache: listed{from: fill(objects...)}}, &gauges{values: map[gauge]float64{}}
-	if err := f.runs(t.Context(), g); err != nil || g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)})] != 40 {
+	if err := f.runs(t.Context(), g); err != nil ||
+		g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)})] != 40 {
 		t.Errorf("%v, and without stores %v is counted", err, g.values)
 	}
 }
@@ -131,8 +138,10 @@ func TestAgeMetricExcludesRunsThatWaitForAWindow(t *testing.T) {
 		}
 	}
 	f, g := &fleet{cache: fill(
-		waits("a", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowClosed, 100), waits("b", v1alpha1.PhaseQueued, v1alpha1.ReasonQueued, 500),
-		waits("c", v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonWindowClosed, 100), waits("d", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowInvalid, 400),
+		waits("a", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowClosed, 100),
+		waits("b", v1alpha1.PhaseQueued, v1alpha1.ReasonQueued, 500),
+		waits("c", v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonWindowClosed, 100),
+		waits("d", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowInvalid, 400),
 	)}, &gauges{values: map[gauge]float64{}}
 	if err := f.runs(t.Context(), g); err != nil {
 		t.Fatal(err)

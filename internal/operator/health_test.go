@@ -32,7 +32,8 @@ func TestHealthNamesAStuckReconcile(t *testing.T) {
 		}))
 		done := make(chan struct{})
 		go func() {
-			_, _ = slow.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "prod", Name: "net-7"}})
+			_, _ = slow.Reconcile(t.Context(),
+				ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "prod", Name: "net-7"}})
 			close(done)
 		}()
 		<-begun
@@ -41,7 +42,8 @@ func TestHealthNamesAStuckReconcile(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
-		if err := w.stuck(time.Now()); err == nil || !strings.Contains(err.Error(), "run controller has been at prod/net-7") {
+		if err := w.stuck(time.Now()); err == nil ||
+			!strings.Contains(err.Error(), "run controller has been at prod/net-7") {
 			t.Errorf("got %v", err)
 		}
 		close(end)
@@ -150,13 +152,15 @@ func TestHealthOfTheStateServer(t *testing.T) {
 	}))
 	defer store.Close()
 	store.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	address, authority := store.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: store.Certificate().Raw})
+	address, authority := store.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: store.Certificate().Raw})
 	for end := time.Now().Add(time.Minute); ; {
 		err := askServer(t.Context(), address, "example.com", authority)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) { // the check has a second, which may be too short on a busy machine
+		// the check has a second, which may be too short on a busy machine
+		if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) {
 			t.Fatal(err)
 		}
 	}

@@ -24,7 +24,8 @@ import (
 func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
 	r := newEnv(t)
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
-		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
 	apiserver.Must(t, addIndexes(t.Context(), mgr, nil, Options{Server: true}))
@@ -36,7 +37,8 @@ func TestCancelInterruptsTheRunnerWithoutPolling(t *testing.T) {
 		t.Fatal("the cache does not sync")
 	}
 	one := newRun(r, "net-1", "net", v1alpha1.PhaseApplying, "Applying")
-	one.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "net-1-apply-1", PodUID: "uid", StartedAt: metav1.NowMicro()}}
+	one.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "net-1-apply-1",
+		PodUID: "uid", StartedAt: metav1.NowMicro()}}
 	apiserver.Must(t, r.Client.Status().Update(t.Context(), one))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -26,13 +26,15 @@ func TestMemoryIsFreedAfterCacheSync(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends time.Duration
 		want int
-	}{"freed a second time": {time.Hour, 2}, "freed once": {2 * time.Minute, 1}, "not freed during the sync": {30 * time.Second, 0}, "not freed right after the sync": {80 * time.Second, 0}} {
+	}{"freed a second time": {time.Hour, 2}, "freed once": {2 * time.Minute, 1},
+		"not freed during the sync": {30 * time.Second, 0}, "not freed right after the sync": {80 * time.Second, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
 				defer cancel()
 				times := 0
-				if err := (memoryReleaser{filledAt(time.Minute), func() { times++ }}).Start(ctx); err != nil || times != tt.want {
+				if err := (memoryReleaser{filledAt(time.Minute), func() { times++ }}).Start(ctx); err != nil ||
+					times != tt.want {
 					t.Errorf("%d times, %v", times, err)
 				}
 			})

@@ -51,7 +51,8 @@ func (c namespacedClient) has(namespace string) bool {
 }
 
 // Get reads an object.
-func (c namespacedClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (c namespacedClient) Get(ctx context.Context, key client.ObjectKey, o client.Object,
+	opts ...client.GetOption) error {
 	if c.has(key.Namespace) {
 		return c.Client.Get(ctx, key, o, opts...)
 	}

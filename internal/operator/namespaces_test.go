@@ -68,13 +68,15 @@ func (a *namespaceRecorder) List(_ context.Context, _ client.ObjectList, opts ..
 func TestReadsOfOtherNamespacesReturnNotFound(t *testing.T) {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("Repository"), apimeta.RESTScopeNamespace)
-	known, err := client.New(&rest.Config{}, client.Options{Scheme: scheme(), Mapper: mapper}) // used for its RESTMapper only
+	// used for its RESTMapper only
+	known, err := client.New(&rest.Config{}, client.Options{Scheme: scheme(), Mapper: mapper})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inner := &namespaceRecorder{Client: known}
 	c := namespacedClient{inner, []string{"a"}}
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "b", Name: "infra"}, &v1alpha1.Repository{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"infra"`) {
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "b", Name: "infra"},
+		&v1alpha1.Repository{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"infra"`) {
 		t.Errorf("got %v", err)
 	}
 	runs := &v1alpha1.RunList{}
@@ -85,7 +87,8 @@ func TestReadsOfOtherNamespacesReturnNotFound(t *testing.T) {
 		t.Fatalf("requests in %q", inner.namespaces)
 	}
 	for _, namespace := range []string{"a", ""} {
-		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "x"}, &v1alpha1.Repository{}); err != nil {
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "x"},
+			&v1alpha1.Repository{}); err != nil {
 			t.Error(err)
 		}
 		if err := c.List(t.Context(), runs, client.InNamespace(namespace)); err != nil {

@@ -30,9 +30,11 @@ func TestOutputsAreWrittenForTheCurrentStack(t *testing.T) {
 	r.Make(stack)
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "net-1"}}
 	run.Spec.Stack.Name = "net"
-	run.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
+	run.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
 	where := outputsOf(former{r.Client}, r.Live)
-	if to, of, err := where(t.Context(), run); err != nil || of == nil || of.UID != stack.UID || to == nil || to.Secret == nil {
+	if to, of, err := where(t.Context(), run); err != nil || of == nil || of.UID != stack.UID || to == nil ||
+		to.Secret == nil {
 		t.Errorf("the outputs are written to %v of %v, %v", to, of, err)
 	}
 	run.OwnerReferences[0].UID = "another"

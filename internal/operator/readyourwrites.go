@@ -20,7 +20,8 @@ type boundedReadYourWrites struct {
 }
 
 // Get reads an object.
-func (c boundedReadYourWrites) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (c boundedReadYourWrites) Get(ctx context.Context, key client.ObjectKey, o client.Object,
+	opts ...client.GetOption) error {
 	return c.read(ctx, func(ctx context.Context) error { return c.Client.Get(ctx, key, o, opts...) },
 		func() error {
 			return c.Client.Get(ctx, key, o, append(opts, client.DisableReadYourWritesConsistency)...)

@@ -67,7 +67,8 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	catalog.Mirror(watches, o.Namespaces)
 	s, err := server.New(server.Options{
 		Options: runnerhandler.Options{
-			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states, Bucket: p.bucket,
+			Namespaces: o.Namespaces, Client: p.direct, Live: p.direct, Catalog: catalog, State: p.states,
+			Bucket:      p.bucket,
 			Fingerprint: p.keys.Fingerprint,
 			Runs:        runs, Orders: orders, Reports: reports, Policies: policies, Inputs: p.inputs.Get,
 			Outputs: outputsOf(mgr.GetClient(), p.direct), Engines: engines, Providers: mirror,
@@ -97,7 +98,8 @@ func addPlain(mgr ctrl.Manager, p *parts, o Options, s *server.Server) error {
 		return nil
 	}
 	webhooks := webhook.Repositories{
-		Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces, Log: p.log,
+		Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces,
+		Log: p.log,
 	}
 	return mgr.Add(&server.Plain{Address: o.WebAddress, Handler: s.WebHandler(webhooks.Handler()), Log: p.log})
 }
@@ -153,8 +155,8 @@ func endpointsOf(o Options, log *slog.Logger) (endpoints, error) {
 	switch {
 	case o.CertDir == "":
 	case u.Hostname() == own.Hostname() || net.ParseIP(u.Hostname()) != nil:
-		return endpoints{}, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and "+
-			"another one than that of --server-url; it is %s", o.CertDir, u.Hostname())
+		return endpoints{}, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be "+
+			"a name and another one than that of --server-url; it is %s", o.CertDir, u.Hostname())
 	default:
 		at.certificate = pki.NewHostCertificate(o.CertDir, u.Hostname(), log)
 	}

@@ -29,11 +29,11 @@ func (s Shard) check(o Options) error {
 	case s.Total == 0 && s.Index == 0:
 		return nil
 	case s.Total < 1 || s.Total > mostShards || s.Index < 0 || s.Index >= s.Total:
-		return fmt.Errorf("--shard %d of --total-shards %d: shards count from 0 up to one less than the total, which is "+
-			"%d at most", s.Index, s.Total, mostShards)
+		return fmt.Errorf("--shard %d of --total-shards %d: shards count from 0 up to one less than the "+
+			"total, which is %d at most", s.Index, s.Total, mostShards)
 	case o.Server && s.Total > 1:
-		return errors.New("--total-shards is for cairn-controller operator: a server serves the runners of all namespaces, so start " +
-			"cairn-controller server apart (mode split)")
+		return errors.New("--total-shards is for cairn-controller operator: a server serves the runners of all " +
+			"namespaces, so start cairn-controller server apart (mode split)")
 	}
 	return nil
 }
@@ -45,7 +45,8 @@ func (s Shard) has(namespace string) bool {
 	if s.all() || namespace == "" {
 		return true
 	}
-	sum := sha256.Sum256([]byte(namespace)) // the same in every version of Cairn, and even also for names that are much alike
+	// the same in every version of Cairn, and even also for names that are much alike
+	sum := sha256.Sum256([]byte(namespace))
 	return binary.BigEndian.Uint64(sum[:])%uint64(s.Total) == uint64(s.Index)
 }
 
@@ -112,7 +113,8 @@ func (l *ownOnly) WatchWithContext(ctx context.Context, o metav1.ListOptions) (a
 		return nil, err
 	}
 	return apiwatch.Filter(w, func(e apiwatch.Event) (apiwatch.Event, bool) {
-		return e, (e.Type != apiwatch.Added && e.Type != apiwatch.Modified && e.Type != apiwatch.Deleted) || l.owns(e.Object)
+		return e, (e.Type != apiwatch.Added && e.Type != apiwatch.Modified && e.Type != apiwatch.Deleted) ||
+			l.owns(e.Object)
 	}), nil
 }
 

@@ -110,14 +110,17 @@ func TestShardFiltersOtherNamespaces(t *testing.T) {
 	watched.Action(apiwatch.Bookmark, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "8"}})
 	watched.Stop()
 	own := &ownOnly{toolscache.ToListerWatcherWithContext(&toolscache.ListWatch{
-		ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return pods, nil },
-		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (apiwatch.Interface, error) { return watched, nil },
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return pods, nil },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (apiwatch.Interface, error) {
+			return watched, nil
+		},
 	}), Shard{0, 2}}
 	list, err := own.ListWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := list.(*corev1.PodList); len(got.Items) != 1 || got.Items[0].Namespace != ours || got.ResourceVersion != "7" {
+	if got := list.(*corev1.PodList); len(got.Items) != 1 || got.Items[0].Namespace != ours ||
+		got.ResourceVersion != "7" {
 		t.Errorf("listed %v", got)
 	}
 	w, err := own.WatchWithContext(t.Context(), metav1.ListOptions{})

@@ -42,7 +42,8 @@ func TestStackSetFollowsItsRepository(t *testing.T) {
 		}}},
 		Template: v1alpha1.StackSetTemplate{
 			Metadata: v1alpha1.StackSetMetadata{Name: "${params.name}"},
-			Spec:     apiextensionsv1.JSON{Raw: []byte(`{"source": {"git": {"repository": {"name": "infra"}, "path": "${directory}"}}, "apply": "Never"}`)},
+			Spec: apiextensionsv1.JSON{
+				Raw: []byte(`{"source": {"git": {"repository": {"name": "infra"}, "path": "${directory}"}}, "apply": "Never"}`)},
 		},
 	}}
 	env.Make(set)
@@ -51,7 +52,10 @@ func TestStackSetFollowsItsRepository(t *testing.T) {
 	})
 	until := func(what string, is func(context.Context) bool) {
 		t.Helper()
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				return is(ctx), nil
+			})
 		if err != nil {
 			_ = env.Live.Get(t.Context(), client.ObjectKeyFromObject(set), set)
 			t.Fatalf("%s: %v; the set has %+v", what, err, set.Status)
@@ -74,7 +78,8 @@ func TestStackSetFollowsItsRepository(t *testing.T) {
 		return s.Labels[v1alpha1.StackSetLabel] == "platform" && strings.HasPrefix(s.Spec.Source.Git.Path, "envs/")
 	}
 	until("without a Repository", reason(v1alpha1.ReasonRepositoryNotFound))
-	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{URL: server.URL + remote.Path(), Ref: "main"}}
+	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"},
+		Spec: v1alpha1.RepositorySpec{URL: server.URL + remote.Path(), Ref: "main"}}
 	env.Make(repo)
 	until("the first fetch", stack("net", isOfSet))
 	push("envs/web")
@@ -87,7 +92,9 @@ func TestStackSetFollowsItsRepository(t *testing.T) {
 	changed := s.DeepCopy()
 	changed.Spec.Apply = v1alpha1.ApplyManual
 	apiserver.Must(t, env.Client.Patch(t.Context(), changed, client.MergeFrom(s)))
-	until("a change of a user", stack("web", func(s *v1alpha1.Stack) bool { return s.Spec.Apply == v1alpha1.ApplyNever }))
+	until("a change of a user", stack("web", func(s *v1alpha1.Stack) bool {
+		return s.Spec.Apply == v1alpha1.ApplyNever
+	}))
 	until("the status", func(ctx context.Context) bool {
 		return env.Live.Get(ctx, client.ObjectKeyFromObject(set), set) == nil && set.Status.Generated == 2
 	})

@@ -28,11 +28,12 @@ func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	r := start(t, func(o *Options) { o.Operator, o.Namespaces = true, []string{env.Namespace} })
 	waitForReason := func(reason string) {
 		t.Helper()
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			err := env.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
-			ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
-			return ready != nil && ready.Reason == reason, err
-		})
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				err := env.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
+				ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
+				return ready != nil && ready.Reason == reason, err
+			})
 		if err != nil {
 			t.Fatalf("the Stack has not got the reason %s: %v", reason, stack.Status.Conditions)
 		}
@@ -45,15 +46,20 @@ func TestStatusOfAFormerLeaderIsCorrected(t *testing.T) {
 	waitForReason("SourceNotFound")
 
 	// Further reconciles write nothing.
-	passes, reconciles := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""
-	r.until(r.metrics, "/metrics", func(_ int, body string) bool { reconciles = passes.FindString(body); return reconciles != "" })
+	passes, reconciles := regexp.MustCompile(
+		`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""
+	r.until(r.metrics, "/metrics", func(_ int, body string) bool {
+		reconciles = passes.FindString(body)
+		return reconciles != ""
+	})
 	before = stack.DeepCopy()
 	stack.Labels = map[string]string{"changed": "true"}
 	apiserver.Must(t, env.Client.Patch(t.Context(), stack, client.MergeFrom(before)))
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return passes.FindString(body) != reconciles })
 	_, body := r.get(r.metrics, "/metrics")
 	written := regexp.MustCompile(`(?m)^cairn_api_writes_total\{resource="stacks/status".*$`).FindAllString(body, -1)
-	if len(written) != 1 || written[0] != `cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"} 2` {
+	if len(written) != 1 || written[0] !=
+		`cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"} 2` {
 		t.Errorf("one status was written and then corrected, and the writes are %q", written)
 	}
 }

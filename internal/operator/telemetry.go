@@ -48,7 +48,8 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		Name: "cairn_build_info", Help: "1 while the process runs. process is serve, operator or server.",
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
-		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r),
+		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r),
+		runs:   runtelemetry.NewMetrics(r),
 		server: servermetrics.New(r), bucketgc: bucketgc.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
@@ -75,7 +76,8 @@ func half(o Options) string {
 func addTelemetry(_ context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	t := p.telemetry
 	if o.Operator {
-		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), leading: mgr.Elected(), shard: o.Shard}); err != nil {
+		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), leading: mgr.Elected(),
+			shard: o.Shard}); err != nil {
 			return err
 		}
 	}

@@ -64,10 +64,12 @@ func freeAddress(t *testing.T) string {
 func start(t *testing.T, change func(*Options)) *process {
 	t.Helper()
 	system := apiserver.New(t).Namespace
-	r := &process{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
+	r := &process{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t),
+		bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
 	store := freeAddress(t)
 	o := Options{
-		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), ServerAddress: store, ServerURL: "https://" + store, WebAddress: freeAddress(t),
+		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), ServerAddress: store,
+		ServerURL: "https://" + store, WebAddress: freeAddress(t),
 		MetricsAddress: r.metrics, HealthAddress: r.health, PprofAddress: r.pprof, Server: true, again: true,
 		Log: logr.FromSlogHandler(slog.NewJSONHandler(r.log, nil)),
 	}
@@ -104,10 +106,11 @@ func (r *process) until(address, path string, is func(code int, body string) boo
 	r.Helper()
 	var code int
 	var body string
-	err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
-		code, body = r.get(address, path)
-		return is(code, body), nil
-	})
+	err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, 3*time.Minute, true,
+		func(context.Context) (bool, error) {
+			code, body = r.get(address, path)
+			return is(code, body), nil
+		})
 	if err != nil {
 		r.Fatalf("%s: still %d\n%s\n%s", path, code, body, r.log)
 	}
@@ -117,7 +120,8 @@ func isReady(code int, _ string) bool { return code == http.StatusOK }
 
 func TestMetricsHealthAndLogs(t *testing.T) {
 	env := apiserver.New(t)
-	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
+	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"},
+		Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
 	env.Make(stack)
 	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Status: v1alpha1.StateStatus{
 		Size: 42, Resources: 3, Lock: &v1alpha1.Lock{ID: "1", Since: metav1.Unix(1000, 0)},
@@ -130,12 +134,14 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 		now, long := metav1.NowMicro(), int32(600)
 		lease = &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: "cairn-operator"},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &other, RenewTime: &now, AcquireTime: &now, LeaseDurationSeconds: &long},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &other, RenewTime: &now, AcquireTime: &now,
+				LeaseDurationSeconds: &long},
 		}
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), lease))
 	})
 	r.until(r.health, "/readyz", isReady)
-	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, `cairn_leader{shard="0"} 0`) || strings.Contains(body, "cairn_stacks{") {
+	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, `cairn_leader{shard="0"} 0`) ||
+		strings.Contains(body, "cairn_stacks{") {
 		t.Errorf("on standby it exports\n%s", body)
 	}
 	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), lease)) // the leader ends
@@ -174,7 +180,9 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 
 	// A deleted namespace is removed from the gauges.
 	apiserver.Must(t, env.Client.Delete(t.Context(), state))
-	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return !strings.Contains(body, `cairn_state_locks{`+in) })
+	r.until(r.metrics, "/metrics", func(_ int, body string) bool {
+		return !strings.Contains(body, `cairn_state_locks{`+in)
+	})
 
 	r.stop()
 	for _, line := range strings.Split(strings.TrimSpace(r.log.String()), "\n") {
@@ -203,7 +211,8 @@ func TestProcessIsNotReadyWithoutItsBucket(t *testing.T) {
 	apiserver.Must(t, os.Remove(r.bucket))
 	apiserver.Must(t, os.Rename(aside, r.bucket))
 	r.until(r.health, "/readyz", isReady)
-	if logged := r.log.String(); !strings.Contains(logged, "the bucket cannot be read") || !strings.Contains(logged, "the bucket can be read") {
+	if logged := r.log.String(); !strings.Contains(logged, "the bucket cannot be read") ||
+		!strings.Contains(logged, "the bucket can be read") {
 		t.Errorf("not logged:\n%s", logged)
 	}
 }

@@ -65,7 +65,8 @@ func read(t *testing.T, path string) string {
 
 func TestMetricsAreDocumented(t *testing.T) {
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| [a-z]+ \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/reference/metrics.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| [a-z]+ \\| ([a-z_, ]*) ?\\|").
+		FindAllStringSubmatch(read(t, "docs/reference/metrics.md"), -1) {
 		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
 		slices.Sort(labels)
 		documented[row[1]] = strings.Join(labels, ", ")
@@ -79,7 +80,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 // without limit.
 func TestLabelsHaveFewValues(t *testing.T) {
 	bounded := []string{
-		"", "artifact", "cause", "class", "code", "direction", "folder", "git_provider", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version",
+		"", "artifact", "cause", "class", "code", "direction", "folder", "git_provider", "hook", "method", "operation",
+		"phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version",
 	}
 	gauges := described(&fleet{})
 	gauges["cairn_repository_oldest_fetch_timestamp_seconds"] = "namespace"
@@ -95,7 +97,8 @@ func TestLabelsHaveFewValues(t *testing.T) {
 // used returns the metrics of an expression. Histograms are used by their parts.
 func used(expr string) []string {
 	var names []string
-	for _, name := range regexp.MustCompile(`\b(cairn|controller_runtime|workqueue|leader_election)_[a-z_]+`).FindAllString(expr, -1) {
+	for _, name := range regexp.MustCompile(`\b(cairn|controller_runtime|workqueue|leader_election)_[a-z_]+`).
+		FindAllString(expr, -1) {
 		for _, part := range []string{"_bucket", "_count", "_sum"} {
 			name = strings.TrimSuffix(name, part)
 		}
@@ -177,15 +180,18 @@ func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" {
 			t.Errorf("%s lacks a summary, a description or a severity", r.Alert)
 		}
-		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/troubleshooting/alerts.md#"+strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n## "+r.Alert+"\n") {
-			t.Errorf("%s links to %s, which docs/troubleshooting/alerts.md has to contain", r.Alert, r.Annotations["runbook_url"])
+		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/troubleshooting/alerts.md#"+
+			strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n## "+r.Alert+"\n") {
+			t.Errorf("%s links to %s, which docs/troubleshooting/alerts.md has to contain", r.Alert,
+				r.Annotations["runbook_url"])
 		}
 		for _, reason := range v1alpha1.Reasons() {
 			waits := reason.In&v1alpha1.InStack != 0 &&
 				(reason.WaitsFor == v1alpha1.WaitsForApproval || reason.WaitsFor == v1alpha1.WaitsForDecision ||
 					reason.WaitsFor == v1alpha1.WaitsForRequest || reason.WaitsFor == v1alpha1.WaitsForResume)
 			if r.Alert == "CairnStackNotReady" && waits && !slices.Contains(reasonsIn(r.Expr), reason.Name) {
-				t.Errorf("%s is about Stacks that wait for a decision of a user, with the reason %s", r.Alert, reason.Name)
+				t.Errorf("%s is about Stacks that wait for a decision of a user, with the reason %s", r.Alert,
+					reason.Name)
 			}
 		}
 		for _, reason := range reasonsIn(r.Expr) {
@@ -202,7 +208,8 @@ func TestAlertsUseExistingMetricsAndHaveARunbook(t *testing.T) {
 // exprOf returns the expression of an alert.
 func exprOf(t *testing.T, alert string) string {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)- alert: ` + alert + `\n +expr: (.*)$`).FindStringSubmatch(read(t, "charts/cairn/files/alerts.yaml"))
+	m := regexp.MustCompile(`(?m)- alert: ` + alert + `\n +expr: (.*)$`).FindStringSubmatch(
+		read(t, "charts/cairn/files/alerts.yaml"))
 	if m == nil {
 		t.Fatalf("no alert %s", alert)
 	}
@@ -212,7 +219,8 @@ func exprOf(t *testing.T, alert string) string {
 // TestAlertForMissingServers checks the alert while operators run, which export cairn_build_info too: without a server,
 // runners cannot save states.
 func TestAlertForMissingServers(t *testing.T) {
-	m := regexp.MustCompile(`^absent\(cairn_build_info\{process=~"([a-z|]+)"\}\)$`).FindStringSubmatch(exprOf(t, "CairnDown"))
+	m := regexp.MustCompile(`^absent\(cairn_build_info\{process=~"([a-z|]+)"\}\)$`).FindStringSubmatch(
+		exprOf(t, "CairnDown"))
 	if m == nil {
 		t.Fatal("the alert does not fire while an operator runs")
 	}
@@ -226,7 +234,8 @@ func TestAlertForMissingServers(t *testing.T) {
 // TestAlertForAShardWithoutALeader checks that the leader of another shard, or of another installation, does not count.
 func TestAlertForAShardWithoutALeader(t *testing.T) {
 	exported := map[string]bool{}
-	for _, f := range []*fleet{{leading: make(chan struct{})}, {leading: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
+	for _, f := range []*fleet{{leading: make(chan struct{})},
+		{leading: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(f)
 		families, err := registry.Gather()
@@ -240,7 +249,8 @@ func TestAlertForAShardWithoutALeader(t *testing.T) {
 	if !exported["shard=0"] || !exported["shard=1"] {
 		t.Errorf("the shards export %v", exported)
 	}
-	if want, got := "sum by (namespace, shard) (cairn_leader) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got, want) {
+	if want, got := "sum by (namespace, shard) (cairn_leader) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got,
+		want) {
 		t.Errorf("the leader of another shard counts: %s", got)
 	}
 }

@@ -39,15 +39,20 @@ func (s *testServer) followBackend(w http.ResponseWriter, r *http.Request, body 
 			s.t.Errorf("the runner sent no state: %v\n%s", err, data)
 			return nil
 		}
-		return &decision.Summary{Serial: d.Serial, Lineage: d.Lineage, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Resources: d.Resources}
+		return &decision.Summary{Serial: d.Serial, Lineage: d.Lineage, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)),
+			Resources: d.Resources}
 	}
 	const pod types.UID = "pod"
-	seen, now := decision.Observed{Type: r.URL.Query().Get("type"), State: summary(body)}, v1alpha1.StateStatus{Backend: s.backend}
+	seen, now := decision.Observed{Type: r.URL.Query().Get("type"), State: summary(body)}, v1alpha1.StateStatus{
+		Backend: s.backend}
 	if has := summary(s.state); has != nil {
-		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+1, has.Serial, has.Lineage, has.SHA256, v1alpha1.ResourceCount(has.Resources)
-		seen.Equal = seen.State != nil && has.Resources == seen.State.Resources && (s.move || has.Lineage == seen.State.Lineage || s.backend != nil && s.backend.Version == 0)
+		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+
+			1, has.Serial, has.Lineage, has.SHA256, v1alpha1.ResourceCount(has.Resources)
+		seen.Equal = seen.State != nil && has.Resources == seen.State.Resources &&
+			(s.move || has.Lineage == seen.State.Lineage || s.backend != nil && s.backend.Version == 0)
 	}
-	seen.Unmoved = seen.State != nil && s.backend != nil && s.backend.Version < now.Version && string(body) == string(s.seen)
+	seen.Unmoved = seen.State != nil && s.backend != nil && s.backend.Version < now.Version &&
+		string(body) == string(s.seen)
 	if s.move {
 		now.Move = &v1alpha1.StateMove{Version: now.Version, By: "alice"}
 	}
@@ -56,13 +61,17 @@ func (s *testServer) followBackend(w http.ResponseWriter, r *http.Request, body 
 		phase = v1alpha1.AttemptApply
 		now.Lock = &v1alpha1.Lock{ID: "x", Run: "net-1", Attempt: s.attempt, PodUID: pod}
 	}
-	run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Number: s.attempt, PodUID: pod, Phase: phase}}}}
-	v, err := decision.AdmitFollow(decision.Snapshot{Stack: "net", Status: now, Run: run}, decision.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
+	run := &v1alpha1.Run{Status: v1alpha1.RunStatus{
+		Attempts: []v1alpha1.Attempt{{Number: s.attempt, PodUID: pod, Phase: phase}}}}
+	v, err := decision.AdmitFollow(decision.Snapshot{Stack: "net", Status: now, Run: run},
+		decision.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
 	if err != nil {
-		http.Error(w, err.Error(), map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[decision.ReasonOf(err) == decision.Stale])
+		http.Error(w, err.Error(),
+			map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[decision.ReasonOf(err) == decision.Stale])
 		return
 	}
-	answer := runnerapi.Followed{Push: v.Action == decision.FollowPush, Force: v.Force, Wrote: v.Action == decision.FollowWrite}
+	answer := runnerapi.Followed{Push: v.Action == decision.FollowPush, Force: v.Force,
+		Wrote: v.Action == decision.FollowWrite}
 	if answer.Wrote {
 		if s.state != nil {
 			s.versions++
@@ -93,8 +102,10 @@ func aBucket(t *testing.T, make bool) (*s3.Server, *runnerapi.Backend, map[strin
 	}
 	config := map[string]json.RawMessage{}
 	for name, value := range map[string]any{
-		"bucket": "states", "key": "net.tfstate", "region": s3.Region, "use_path_style": true, "use_lockfile": true, "max_retries": 1, "skip_credentials_validation": true,
-		"skip_requesting_account_id": true, "skip_metadata_api_check": true, "endpoints": map[string]string{"s3": server.Endpoint},
+		"bucket": "states", "key": "net.tfstate", "region": s3.Region, "use_path_style": true, "use_lockfile": true,
+		"max_retries": 1, "skip_credentials_validation": true,
+		"skip_requesting_account_id": true, "skip_metadata_api_check": true,
+		"endpoints": map[string]string{"s3": server.Endpoint},
 	} {
 		data, err := json.Marshal(value)
 		if err != nil {
@@ -115,7 +126,8 @@ func objects(server *s3.Server) *buckets.Client {
 
 func remove(t *testing.T, server *s3.Server, key string) {
 	t.Helper()
-	if _, err := objects(server).DeleteObject(t.Context(), &buckets.DeleteObjectInput{Bucket: aws.String("states"), Key: &key}); err != nil {
+	if _, err := objects(server).DeleteObject(t.Context(), &buckets.DeleteObjectInput{Bucket: aws.String("states"),
+		Key: &key}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -226,7 +238,8 @@ func TestStateInABucketOfTheStack(t *testing.T) {
 	order.Attempt = 3
 	order.Source = s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 	run(t, s, inputs, order)
-	if third := s.done(3); third.Done.Failure != nil || third.Done.Plan.Changes || strings.Join(s.resources(), " ") != "a b c" {
+	if third := s.done(3); third.Done.Failure != nil || third.Done.Plan.Changes ||
+		strings.Join(s.resources(), " ") != "a b c" {
 		t.Errorf("%+v %v", third.Done, s.resources())
 	}
 }
@@ -271,16 +284,20 @@ func TestDeletedBucketIsReportedAndRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	order.Attempt = 4
-	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "backend s3 has no state there, and Cairn has one: serial 1") || !strings.Contains(got, "cairn state migrate net") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got,
+		"backend s3 has no state there, and Cairn has one: serial 1") || !strings.Contains(got,
+		"cairn state migrate net") {
 		t.Error(got)
 	}
 	order.Attempt, s.move = 5, true
 	p := run(t, s, inputs, order)
-	if done := s.done(5).Done; done.Failure != nil || done.Plan.Changes || s.move || !strings.Contains(p.output.String(), "the state was put into backend s3, as alice wanted") {
+	if done := s.done(5).Done; done.Failure != nil || done.Plan.Changes || s.move ||
+		!strings.Contains(p.output.String(), "the state was put into backend s3, as alice wanted") {
 		t.Errorf("%+v\n%s", done, p.output)
 	}
 	was = strings.Replace(was, `"serial":1`, `"serial":2`, 1) // which engines count up
-	if there := strings.TrimSuffix(tofu(t, plain(t, server, two), "state", "pull"), "\n"); there != was || string(s.state) != was {
+	if there := strings.TrimSuffix(tofu(t, plain(t, server, two), "state", "pull"), "\n"); there != was ||
+		string(s.state) != was {
 		t.Errorf("what was\n%s\nis\n%s\nand in the server\n%s", was, there, s.state)
 	}
 
@@ -300,7 +317,8 @@ func TestBackendWithoutAccessFails(t *testing.T) {
 	s := newTestServer(t)
 	_, b, inputs := aBucket(t, true)
 	inputs["backend/00/secret_key"] = "not-the-one-that-it-should-be"
-	if got := s.rejectedPlan(s.inBackend(1, two, b), inputs); !strings.Contains(got, "SignatureDoesNotMatch") && !strings.Contains(got, "Forbidden") {
+	if got := s.rejectedPlan(s.inBackend(1, two, b), inputs); !strings.Contains(got, "SignatureDoesNotMatch") &&
+		!strings.Contains(got, "Forbidden") {
 		t.Error(got)
 	}
 }
@@ -311,7 +329,8 @@ func TestMissingBucketIsCreated(t *testing.T) {
 	server, b, inputs := aBucket(t, false)
 	b.Create = true
 	p := run(t, s, inputs, s.inBackend(1, two, b))
-	if done := s.done(1).Done; done.Failure != nil || !strings.Contains(p.output.String(), "backend s3: made bucket states") {
+	if done := s.done(1).Done; done.Failure != nil ||
+		!strings.Contains(p.output.String(), "backend s3: made bucket states") {
 		t.Fatalf("%+v\n%s", done.Failure, p.output)
 	}
 	if _, err := os.Stat(filepath.Join(server.Dir, "states")); err != nil {
@@ -330,7 +349,8 @@ func TestRescuedStateIsWrittenToTheBackendBeforeThePlan(t *testing.T) {
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
 	order.Attempt = 3
-	order.Source = s.put(file("main.tf", two+"resource \"terraform_data\" \"c\" {\n  provisioner \"local-exec\" {\n    command = \"kill -9 $S3\"\n  }\n}\n"))
+	order.Source = s.put(file("main.tf", two+"resource \"terraform_data\" \"c\" {\n  provisioner \"local-exec\" {\n  "+
+		"  command = \"kill -9 $S3\"\n  }\n}\n"))
 	apply := s.planned(order, inputs)
 	p := startPod(t, s, inputs, fmt.Sprintf("S3=%d", server.Pid()))
 	s.orders <- apply
@@ -376,7 +396,8 @@ func TestBackendThatHangsAfterAnApplyEndsTheAttempt(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := newTestServer(t)
-	b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+	b := &runnerapi.Backend{Type: "http",
+		Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 	order := s.inBackend(1, two, b)
 	apply := s.planned(order, nil)
 	apply.Patience = 100 * time.Millisecond
@@ -385,7 +406,8 @@ func TestBackendThatHangsAfterAnApplyEndsTheAttempt(t *testing.T) {
 	done := waitDone(t, s, 2)
 	close(hangs)
 	const want = "backend http did not answer within 10s"
-	if f := done.Done.Failure; steps(done) != "fetch= init= apply= state!" || f == nil || f.Class != "Transient" || f.Message != want || done.Done.Saved {
+	if f := done.Done.Failure; steps(done) != "fetch= init= apply= state!" || f == nil || f.Class != "Transient" ||
+		f.Message != want || done.Done.Saved {
 		t.Errorf("%s %+v", steps(done), f)
 	}
 	order.Attempt = 3
@@ -417,7 +439,8 @@ func TestPasswordOfTheProxyIsNotInTheEnvironment(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := newTestServer(t)
-	b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+	b := &runnerapi.Backend{Type: "http",
+		Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 	order := s.inBackend(1, two, b)
 	p := startPod(t, s, nil, "TF_HTTP_USERNAME=me", "TF_HTTP_PASSWORD=mine")
 	s.orders <- order
@@ -461,7 +484,8 @@ func TestCommandWithAnOwnBackend(t *testing.T) {
 				if failure != nil || len(s.resources()) == 0 {
 					t.Errorf("%+v %v\n%s", failure, s.resources(), lastLog(s, 2))
 				}
-			} else if failure == nil || failure.Class != string(engine.ConfigurationError) || !strings.Contains(failure.Message, want) {
+			} else if failure == nil || failure.Class != string(engine.ConfigurationError) ||
+				!strings.Contains(failure.Message, want) {
 				t.Errorf("%+v", failure)
 			}
 		})
@@ -480,7 +504,8 @@ func TestBackendOfTheCodeIsUsed(t *testing.T) {
 	s := newTestServer(t)
 	order := s.inBackend(1, string(code), &runnerapi.Backend{})
 	s.applied(order, nil)
-	if there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n"); there != string(s.state) || s.backend.Type != "s3" {
+	if there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n"); there != string(s.state) ||
+		s.backend.Type != "s3" {
 		t.Errorf("%s %+v", there, s.backend)
 	}
 	for name, test := range map[string]struct{ code, want string }{
@@ -488,7 +513,8 @@ func TestBackendOfTheCodeIsUsed(t *testing.T) {
 		"encryption": {string(code) + "terraform {\n  encryption {}\n}\n", "the engine encrypts the state"},
 	} {
 		s := newTestServer(t)
-		if got := s.rejectedPlan(s.inBackend(1, test.code, &runnerapi.Backend{}), nil); !strings.Contains(got, test.want) {
+		if got := s.rejectedPlan(s.inBackend(1, test.code, &runnerapi.Backend{}), nil); !strings.Contains(got,
+			test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -503,10 +529,12 @@ func TestJournalOfAStateInABackend(t *testing.T) {
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
 	was := string(s.state)
-	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.c", Type: "terraform_data", Action: "create", IDKey: "id", ID: "made-and-killed"}}
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.c", Type: "terraform_data", Action: "create",
+		IDKey: "id", ID: "made-and-killed"}}
 	order.Attempt, order.Source = 3, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 	p := run(t, s, inputs, order)
-	if done := s.done(3).Done; done.Failure != nil || done.Plan.Import != 1 || done.Plan.Add != 0 || len(done.Plan.Untracked) != 0 {
+	if done := s.done(3).Done; done.Failure != nil || done.Plan.Import != 1 || done.Plan.Add != 0 ||
+		len(done.Plan.Untracked) != 0 {
 		t.Errorf("%+v\n%s", done.Plan, p.output)
 	}
 	order.Attempt, order.Destroy = 4, true
@@ -536,7 +564,8 @@ func TestBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	run(t, s, nil, order)
 	report := s.done(1)
 	failure := report.Done.Failure
-	if steps(report) != "fetch!" || failure == nil || failure.Class != "ConfigurationError" || failure.Reason != "BackendInCode" {
+	if steps(report) != "fetch!" || failure == nil || failure.Class != "ConfigurationError" ||
+		failure.Reason != "BackendInCode" {
 		t.Fatalf("%s %+v %+v", steps(report), failure, report.Done.Plan)
 	}
 	const want = `main.tf:2: the code keeps its state in backend "s3", and Cairn has no state of Stack net: a plan would create again what exists. ` +

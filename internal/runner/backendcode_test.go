@@ -42,10 +42,12 @@ func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 			code: func(*s3.Server) string { return "" }, want: "states/net.tfstate",
 		},
 		"a local backend is no block": {
-			code: func(*s3.Server) string { return "terraform {\n  backend \"local\" {}\n}\n" }, want: "states/net.tfstate",
+			code: func(*s3.Server) string { return "terraform {\n  backend \"local\" {}\n}\n" },
+			want: "states/net.tfstate",
 		},
 		"an empty block gets its arguments from spec.backend": {
-			code: func(*s3.Server) string { return "terraform {\n  backend \"s3\" {}\n}\n" }, want: "states/net.tfstate",
+			code: func(*s3.Server) string { return "terraform {\n  backend \"s3\" {}\n}\n" },
+			want: "states/net.tfstate",
 		},
 		"the arguments of a block win, and add to those of spec.backend": {
 			code: func(*s3.Server) string {
@@ -56,7 +58,8 @@ func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 			code: func(s *s3.Server) string { return ownBlock(s, "code") }, want: "code/of-the-code.tfstate",
 		},
 		"a block of another type is taken alone": {
-			code: func(s *s3.Server) string { return ownBlock(s, "there") }, kind: "pg", want: "there/of-the-code.tfstate",
+			code: func(s *s3.Server) string { return ownBlock(s, "there") }, kind: "pg",
+			want: "there/of-the-code.tfstate",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +68,8 @@ func TestBackendOfTheStackReplacesThatOfTheCode(t *testing.T) {
 			server, b, inputs := aBucket(t, false)
 			b.FromCode, b.Create = true, true
 			if test.kind != "" {
-				b.Type, b.Create, b.Config = test.kind, false, map[string]json.RawMessage{"schema_name": json.RawMessage(`"x"`)}
+				b.Type, b.Create, b.Config = test.kind, false, map[string]json.RawMessage{
+					"schema_name": json.RawMessage(`"x"`)}
 				if err := server.MakeBucket("there"); err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +107,9 @@ terraform {
 `
 	p := run(t, s, inputs, s.inBackend(1, code+two, b))
 	failure := s.done(1).Done.Failure
-	if failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(p.output.String(), "nothing is created, since main.tf:3 has arguments that are not literals") {
+	if failure == nil || failure.Class != "ConfigurationError" ||
+		!strings.Contains(p.output.String(),
+			"nothing is created, since main.tf:3 has arguments that are not literals") {
 		t.Errorf("%+v\n%s", failure, p.output)
 	}
 	if _, err := os.Stat(filepath.Join(server.Dir, "states")); err == nil {

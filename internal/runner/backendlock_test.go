@@ -11,8 +11,9 @@ import (
 func TestLockOfAnotherUserIsNamed(t *testing.T) {
 	t.Parallel()
 	const lock = `{"ID":"f00","Operation":"OperationTypeApply","Info":"","Who":"bob@laptop","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
-	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC (OperationTypeApply, ID f00). " +
-		"When no engine is at work there anymore: cairn shell net, and there tofu force-unlock f00. "
+	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC " +
+		"(OperationTypeApply, ID f00). When no engine is at work there anymore: cairn shell net, and there tofu " +
+		"force-unlock f00. "
 	for name, test := range map[string]struct {
 		script string
 		move   bool
@@ -34,13 +35,16 @@ func TestLockOfAnotherUserIsNamed(t *testing.T) {
 			} else {
 				order = s.planned(order, inputs)
 			}
-			_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"), Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
+			_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"),
+				Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := run(t, s, inputs, order)
 			done := s.done(order.Attempt).Done
-			if f := done.Failure; f == nil || f.Class != "Transient" || !strings.HasPrefix(strings.TrimPrefix(f.Message, "the script of spec.commands.apply: "), test.want) || s.lock != nil || done.Saved {
+			if f := done.Failure; f == nil || f.Class != "Transient" ||
+				!strings.HasPrefix(strings.TrimPrefix(f.Message, "the script of spec.commands.apply: "), test.want) ||
+				s.lock != nil || done.Saved {
 				t.Errorf("%+v %s\n%s", f, s.lock, p.output)
 			}
 		})

@@ -28,7 +28,8 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	b := &runnerapi.Backend{Type: "pg", Config: schema(program), ConfigDirs: []string{"backend/00"}}
 	inputs := map[string]string{"backend/00/conn_str": server.URL()}
 	dir := t.TempDir()
-	text := fmt.Sprintf("terraform {\n  backend \"pg\" {\n    conn_str    = %q\n    schema_name = %q\n  }\n}\n%s", server.URL(), program, two)
+	text := fmt.Sprintf("terraform {\n  backend \"pg\" {\n    conn_str    = %q\n    schema_name = %q\n  }\n}\n%s",
+		server.URL(), program, two)
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +40,14 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	order := s.inBackend(1, two, b)
 	order.Engine = name
 	p := run(t, s, inputs, order)
-	if done := s.done(1).Done; done.Failure != nil || done.Plan.Changes || strings.Join(s.resources(), " ") != "a b" || s.backend.Serial == 0 {
+	if done := s.done(1).Done; done.Failure != nil || done.Plan.Changes || strings.Join(s.resources(), " ") != "a b" ||
+		s.backend.Serial == 0 {
 		t.Fatalf("%+v %v\n%s", done, s.resources(), p.output)
 	}
 	order.Attempt, order.Source = 2, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 	s.applied(order, inputs)
-	if there := strings.TrimSuffix(plainly(t, program, dir, "state", "pull"), "\n"); there != string(s.state) || strings.Join(s.resources(), " ") != "a b c" {
+	if there := strings.TrimSuffix(plainly(t, program, dir, "state", "pull"), "\n"); there != string(s.state) ||
+		strings.Join(s.resources(), " ") != "a b c" {
 		t.Errorf("%v\n%s\n%s", s.resources(), there, s.state)
 	}
 	if all := p.output.String() + fmt.Sprint(s.reports); strings.Contains(all, server.Password) {
@@ -53,8 +56,10 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 
 	// A user who applies without Cairn has the lock.
 	hold := filepath.Join(dir, "hold")
-	held := text + "resource \"terraform_data\" \"c\" {}\nresource \"terraform_data\" \"d\" {\n  provisioner \"local-exec\" { command = \"echo >begun; cat hold\" }\n}\n"
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "main.tf"), []byte(held), 0o600), syscall.Mkfifo(hold, 0o600)); err != nil {
+	held := text + "resource \"terraform_data\" \"c\" {}\nresource \"terraform_data\" \"d\" {\n  provisioner " +
+		"\"local-exec\" { command = \"echo >begun; cat hold\" }\n}\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "main.tf"), []byte(held), 0o600),
+		syscall.Mkfifo(hold, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	theirs := plainCommand(t, program, dir, "apply", "-auto-approve")
@@ -65,8 +70,10 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	order.Attempt, order.Source = 4, s.put(file("main.tf", two))
 	p = run(t, s, inputs, s.planned(order, inputs))
 	if f := s.done(5).Done.Failure; f == nil || f.Class != "Transient" || s.lock != nil || s.done(5).Done.Saved ||
-		!strings.HasPrefix(f.Message, "Error acquiring the state lock: another client has it, and PostgreSQL does not show which. ") ||
-		!strings.Contains(f.Message, "pg_stat_activity") || !strings.Contains(f.Message, "already locked: default") || strings.Contains(f.Message, "Who:") {
+		!strings.HasPrefix(f.Message, "Error acquiring the state lock: another client has it, and PostgreSQL does "+
+			"not show which. ") ||
+		!strings.Contains(f.Message, "pg_stat_activity") || !strings.Contains(f.Message, "already locked: default") ||
+		strings.Contains(f.Message, "Who:") {
 		t.Errorf("%+v %s\n%s", f, s.lock, p.output)
 	}
 	if err := os.WriteFile(hold, nil, 0o600); err != nil {
@@ -84,7 +91,8 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	// In a shell.
 	order.Attempt = 8
 	said, shell := shellIn(t, s, order, inputs, program+" state mv terraform_data.b terraform_data.e")
-	if there := strings.TrimSuffix(plainly(t, program, dir, "state", "pull"), "\n"); shell.Done.Failure != nil || there != string(s.state) || strings.Join(s.resources(), " ") != "a e" {
+	if there := strings.TrimSuffix(plainly(t, program, dir, "state", "pull"), "\n"); shell.Done.Failure != nil ||
+		there != string(s.state) || strings.Join(s.resources(), " ") != "a e" {
 		t.Errorf("%+v %v\n%s", shell.Done.Failure, s.resources(), said)
 	}
 	order.Attempt = 9
@@ -93,7 +101,8 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	// Into another schema, which is empty: first it is said, then it is put there.
 	b.Config = schema(program + "_other")
 	order.Attempt = 10
-	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "backend pg has no state there, and Cairn has one") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got,
+		"backend pg has no state there, and Cairn has one") {
 		t.Error(got)
 	}
 	order.Attempt, s.move = 11, true
@@ -105,7 +114,8 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 
 	inputs["backend/00/conn_str"] = strings.Replace(server.URL(), server.Password, "wrong-canary-password", 1)
 	order.Attempt = 12
-	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "password authentication failed") || strings.Contains(got, "wrong-canary-password") {
+	if got := s.rejectedPlan(order, inputs); !strings.Contains(got, "password authentication failed") ||
+		strings.Contains(got, "wrong-canary-password") {
 		t.Error(got)
 	}
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // shellIn runs a script in a shell of an order's Stack, and gives what it printed and the shell's last report.
-func shellIn(t *testing.T, s *testServer, order runnerapi.Order, inputs map[string]string, script string) (string, runnerapi.Report) {
+func shellIn(t *testing.T, s *testServer, order runnerapi.Order, inputs map[string]string, script string) (string,
+	runnerapi.Report) {
 	t.Helper()
 	order.Kind, order.Operation = runnerapi.OrderShell, "Shell"
 	p := startPod(t, s, inputs)
@@ -51,7 +52,8 @@ func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	s.applied(order, inputs)
 	order.Attempt = 3
 	said, done := shellIn(t, s, order, inputs, "tofu state list; tofu state mv terraform_data.a terraform_data.c")
-	if steps(done) != "fetch= init= shell= state=" || done.Done.Failure != nil || s.lock != nil || !strings.Contains(said, "terraform_data.b") {
+	if steps(done) != "fetch= init= shell= state=" || done.Done.Failure != nil || s.lock != nil ||
+		!strings.Contains(said, "terraform_data.b") {
 		t.Errorf("%s %+v %s\n%s", steps(done), done.Done.Failure, s.lock, said)
 	}
 	there := strings.TrimSuffix(tofu(t, plain(t, server, two), "state", "pull"), "\n")
@@ -60,12 +62,14 @@ func TestShellOfAStackWithAnOwnBackend(t *testing.T) {
 	}
 
 	const lock = `{"ID":"0c9d8a1e-0000-0000-0000-000000000000","Operation":"OperationTypeApply","Info":"","Who":"pod@gone","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
-	_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"), Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
+	_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"),
+		Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	order.Attempt = 4
-	if _, done = shellIn(t, s, order, inputs, "tofu force-unlock -force 0c9d8a1e-0000-0000-0000-000000000000"); done.Done.Failure != nil {
+	if _, done = shellIn(t, s, order, inputs,
+		"tofu force-unlock -force 0c9d8a1e-0000-0000-0000-000000000000"); done.Done.Failure != nil {
 		t.Errorf("%+v", done.Done.Failure)
 	}
 	order.Attempt = 5
@@ -106,12 +110,14 @@ func TestStateThatAShellPutIntoItsBackendIsNotRescued(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			s := newTestServer(t)
-			b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+			b := &runnerapi.Backend{Type: "http",
+				Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 			order := s.inBackend(1, two, b)
 			s.applied(order, nil)
 			order.Attempt, order.Source = 3, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 			said, done := shellIn(t, s, order, nil, test.script)
-			if (s.rescued != nil) != test.rescued || done.Done.Failure != nil || !test.rescued && strings.Join(s.resources(), " ") != "a b c" {
+			if (s.rescued != nil) != test.rescued || done.Done.Failure != nil ||
+				!test.rescued && strings.Join(s.resources(), " ") != "a b c" {
 				t.Errorf("rescued %s, %v, %s %+v\n%s", s.rescued, s.resources(), steps(done), done.Done.Failure, said)
 			}
 		})

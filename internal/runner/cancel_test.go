@@ -25,7 +25,8 @@ func twenty() string {
 		if i == 0 {
 			sleep = 0
 		}
-		fmt.Fprintf(&code, "resource \"terraform_data\" \"slow%d\" {\n  depends_on = [%s]\n  provisioner \"local-exec\" { command = \"echo slow%d; sleep %d\" }\n}\n", i, needs, i, sleep)
+		fmt.Fprintf(&code, "resource \"terraform_data\" \"slow%d\" {\n  depends_on = [%s]\n  provisioner "+
+			"\"local-exec\" { command = \"echo slow%d; sleep %d\" }\n}\n", i, needs, i, sleep)
 		needs = fmt.Sprintf("terraform_data.slow%d", i)
 	}
 	return code.String()
@@ -72,7 +73,8 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			if allSteps(report) != "fetch= init= apply! after-apply- outputs-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+			if allSteps(report) != "fetch= init= apply! after-apply- outputs-" ||
+				*report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 				t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 			}
 			if step(t, report, "outputs").Message != "canceled by bob" {
@@ -117,7 +119,8 @@ func TestCancelWhileTheServerIsUnavailable(t *testing.T) {
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600")}
 	run(t, s, nil, order)
 	report := s.done(1)
-	if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled"}) || asked.Load() != 4 {
+	if allSteps(report) != "fetch= before-init! init- plan-" ||
+		*report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled"}) || asked.Load() != 4 {
 		t.Errorf("%s %+v, asked %d times", allSteps(report), report.Done.Failure, asked.Load())
 	}
 }
@@ -141,7 +144,8 @@ func TestCancelDuringARetryPause(t *testing.T) {
 	begin := time.Now()
 	run(t, s, nil, order)
 	report := s.done(1)
-	if took := time.Since(begin); took > 20*time.Second || allSteps(report) != "fetch! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+	if took := time.Since(begin); took > 20*time.Second || allSteps(report) != "fetch! init- plan-" ||
+		*report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 		t.Errorf("%s %+v after %s", allSteps(report), report.Done.Failure, took)
 	}
 }
@@ -155,11 +159,15 @@ func TestCancelEndsAHook(t *testing.T) {
 		code   int32
 		grace  time.Duration
 	}{
-		"ends on SIGINT":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
-		"does not handle SIGINT":                {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
-		"ignores the first signal":              {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
-		"ignores all signals but SIGKILL":       {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
-		"leaves a process that ignores signals": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
+		"ends on SIGINT": {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do " +
+			"sleep 0.05; done", 4, enough},
+		"does not handle SIGINT": {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
+		"ignores the first signal": {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do " +
+			"sleep 0.05; done", 5, 5 * time.Second},
+		"ignores all signals but SIGKILL": {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137,
+			200 * time.Millisecond},
+		"leaves a process that ignores signals": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit " +
+			"6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,14 +188,16 @@ func TestCancelEndsAHook(t *testing.T) {
 			if took := time.Since(begin); took > 50*time.Second {
 				t.Errorf("took %s", took)
 			}
-			if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+			if allSteps(report) != "fetch= before-init! init- plan-" ||
+				*report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 				t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 			}
 			if got := step(t, report, "before-init").ExitCode; got == nil || *got != test.code {
 				t.Errorf("exit code %v", *got)
 			}
 			wait(t, func() bool { return !alive(pid) })
-			if log := string(s.logs[1]); strings.Contains(log, "never") || strings.Contains(log, "goes on") || test.code == 4 && !strings.Contains(log, "cleaned up") {
+			if log := string(s.logs[1]); strings.Contains(log, "never") || strings.Contains(log, "goes on") ||
+				test.code == 4 && !strings.Contains(log, "cleaned up") {
 				t.Errorf("%s", log)
 			}
 		})
@@ -222,7 +232,9 @@ func TestHookEndsWithItsAttempt(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if report := s.done(2); *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: "interrupted"}) || step(t, report, "plan").Message != "interrupted" {
+	if report := s.done(2); *report.Done.Failure != (runnerapi.Failure{Class: "Transient",
+		Reason: runnerapi.ReasonInterrupted, Message: "interrupted"}) || step(t, report,
+		"plan").Message != "interrupted" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }
@@ -237,7 +249,9 @@ func TestEndedAttemptIsNotPolled(t *testing.T) {
 	if took := time.Since(begin); took > 5*time.Minute || s.done(2).Done.Failure != nil {
 		t.Errorf("took %s", took)
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(s.requests), func(r string) bool { return r != "GET /v1/interrupt" })); n != 2 {
+	if n := len(slices.DeleteFunc(slices.Clone(s.requests), func(r string) bool {
+		return r != "GET /v1/interrupt"
+	})); n != 2 {
 		t.Errorf("asked %d times in 2 attempts", n)
 	}
 }
@@ -249,7 +263,8 @@ func TestCancelAfterTheApply(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs = true
 	apply := s.planned(order, nil)
-	apply.Hooks = []runnerapi.Hook{hookAt("After", "apply", "echo $$ >pid; sleep 30"), hookAt("After", "apply", "echo never")}
+	apply.Hooks = []runnerapi.Hook{hookAt("After", "apply", "echo $$ >pid; sleep 30"),
+		hookAt("After", "apply", "echo never")}
 	p := startPod(t, s, nil)
 	s.orders <- apply
 	readPID(t, filepath.Join(p.work, "code", "pid"))
@@ -259,7 +274,9 @@ func TestCancelAfterTheApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.done(2)
-	if allSteps(report) != "fetch= init= apply= after-apply! after-apply-2- outputs=" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) || len(s.outputs) != 1 {
+	if allSteps(report) != "fetch= init= apply= after-apply! after-apply-2- outputs=" ||
+		*report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) ||
+		len(s.outputs) != 1 {
 		t.Errorf("%s %+v, outputs %v", allSteps(report), report.Done.Failure, s.outputs)
 	}
 }
@@ -279,7 +296,8 @@ func TestCanceledApplyThatSucceedsIsSuccessful(t *testing.T) {
 		return 0
 	}
 	run(t, s, nil, apply)
-	if report := s.done(2); steps(report) != "fetch= init= apply= outputs=" || report.Done.Failure != nil || len(s.outputs) != 1 {
+	if report := s.done(2); steps(report) != "fetch= init= apply= outputs=" || report.Done.Failure != nil ||
+		len(s.outputs) != 1 {
 		t.Errorf("%s %+v", steps(report), report.Done)
 	}
 }

@@ -47,11 +47,16 @@ func TestCommandAppliesThePlan(t *testing.T) {
 		engine, script, log string
 		changed             string
 	}{
-		"the plan's file":      {"OpenTofu", `tofu apply -no-color "$CAIRN_PLAN_FILE"`, "Apply complete! Resources: 1 added", ": 1 resource changed"},
-		"a plan of its own":    {"OpenTofu", "#!/bin/sh -e\ntofu apply -no-color -auto-approve", "Apply complete! Resources: 1 added", ": 1 resource changed"},
-		"in two parts":         {"OpenTofu", "tofu apply -no-color -auto-approve -target=terraform_data.a && tofu apply -no-color -auto-approve", "Apply complete! Resources: 0 added", ": 1 resource changed"},
-		"Terraform":            {"Terraform", `terraform apply -no-color "$CAIRN_PLAN_FILE"`, "Apply complete! Resources: 1 added", ""},
-		"Terraform plans anew": {"Terraform", `terraform apply -no-color -auto-approve`, "Apply complete! Resources: 1 added", ""},
+		"the plan's file": {"OpenTofu", `tofu apply -no-color "$CAIRN_PLAN_FILE"`,
+			"Apply complete! Resources: 1 added", ": 1 resource changed"},
+		"a plan of its own": {"OpenTofu", "#!/bin/sh -e\ntofu apply -no-color -auto-approve",
+			"Apply complete! Resources: 1 added", ": 1 resource changed"},
+		"in two parts": {"OpenTofu", "tofu apply -no-color -auto-approve -target=terraform_data.a && tofu " +
+			"apply -no-color -auto-approve", "Apply complete! Resources: 0 added", ": 1 resource changed"},
+		"Terraform": {"Terraform", `terraform apply -no-color "$CAIRN_PLAN_FILE"`,
+			"Apply complete! Resources: 1 added", ""},
+		"Terraform plans anew": {"Terraform", `terraform apply -no-color -auto-approve`,
+			"Apply complete! Resources: 1 added", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,11 +67,14 @@ func TestCommandAppliesThePlan(t *testing.T) {
 			if allSteps(report) != "fetch= init= apply= outputs=" || report.Done.Failure != nil {
 				t.Fatalf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 2))
 			}
-			if done := step(t, report, "apply"); *done.ExitCode != 0 || done.Message != "by the script of spec.commands.apply"+test.changed {
+			if done := step(t, report, "apply"); *done.ExitCode != 0 ||
+				done.Message != "by the script of spec.commands.apply"+test.changed {
 				t.Errorf("%+v", done)
 			}
-			inOrder(t, lastLog(s, 2), "── apply ──\nthe script of spec.commands.apply runs in place of "+test.engine+"\n", test.log, "── outputs ──")
-			if got := string(s.outputs["n"].Value); got != `"seven"` || s.lock != nil || strings.Join(s.resources(), " ") != "a" {
+			inOrder(t, lastLog(s, 2), "── apply ──\nthe script of spec.commands.apply runs in place of "+test.engine+
+				"\n", test.log, "── outputs ──")
+			if got := string(s.outputs["n"].Value); got != `"seven"` || s.lock != nil ||
+				strings.Join(s.resources(), " ") != "a" {
 				t.Errorf("output %s, lock %s, state %s", got, s.lock, s.state)
 			}
 			if name != "in two parts" && !report.Done.Saved {
@@ -81,7 +89,9 @@ func TestEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	apply := commanded(t, s, `echo $CAIRN_STEP ${CAIRN_WHEN-no side} $CAIRN_OPERATION $CAIRN_PLAN_ADD ${PWD##*/} $CAIRN_PLAN_DIGEST; grep -c 'will be created' $CAIRN_PLAN_TEXT
-test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *runnerapi.Order) { o.Operation = "Apply" })
+test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *runnerapi.Order) {
+		o.Operation = "Apply"
+	})
 	run(t, s, nil, apply)
 	inOrder(t, lastLog(s, 2), "apply no side Apply 1 code "+apply.PlanDigest+"\n1\n", "Apply complete!")
 }
@@ -112,7 +122,8 @@ func TestCommandRunsOnlyForTheApprovedPlan(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.done(3).Done.Failure; strings.Count(p.output.String(), "once\n") != 1 || got == nil || !strings.Contains(got.Message, "another try needs a new plan") {
+	if got := s.done(3).Done.Failure; strings.Count(p.output.String(), "once\n") != 1 || got == nil ||
+		!strings.Contains(got.Message, "another try needs a new plan") {
 		t.Errorf("%+v\n%s", got, p.output)
 	}
 }
@@ -129,13 +140,21 @@ output "n" { value = 1 }`
 		failure      runnerapi.Failure
 		log          string
 	}{
-		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", runnerapi.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: one; two"}, "one\ntwo\n"},
-		"a transient failure":      {withVariable, "echo later; exit 75", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
-		"a signal":                 {withVariable, "kill -9 $$", runnerapi.Failure{Class: "Transient", Message: called + " was killed (SIGKILL)"}, ""},
-		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},
-		"what its engine says":     {broken, "tofu apply -no-color -auto-approve", runnerapi.Failure{Class: "Transient", Message: "local-exec provisioner error"}, "exit status 3"},
-		"no such interpreter":      {withVariable, "#!/usr/bin/nothing\n", runnerapi.Failure{Class: "ConfigurationError", Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
-		"nothing is applied":       {withVariable, "echo all is well", runnerapi.Failure{Class: "ConfigurationError", Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
+		"an exit code": {withVariable, "echo one; echo two >&2; exit 3",
+			runnerapi.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: one; two"},
+			"one\ntwo\n"},
+		"a transient failure": {withVariable, "echo later; exit 75",
+			runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
+		"a signal": {withVariable, "kill -9 $$", runnerapi.Failure{Class: "Transient", Message: called +
+			" was killed (SIGKILL)"}, ""},
+		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?",
+			runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},
+		"what its engine says": {broken, "tofu apply -no-color -auto-approve",
+			runnerapi.Failure{Class: "Transient", Message: "local-exec provisioner error"}, "exit status 3"},
+		"no such interpreter": {withVariable, "#!/usr/bin/nothing\n", runnerapi.Failure{Class: "ConfigurationError",
+			Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
+		"nothing is applied": {withVariable, "echo all is well", runnerapi.Failure{Class: "ConfigurationError",
+			Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +168,8 @@ output "n" { value = 1 }`
 			run(t, s, nil, apply)
 			report := s.done(2)
 			failure := report.Done.Failure
-			if allSteps(report) != "fetch= init= apply! outputs-" || failure == nil || failure.Class != test.failure.Class || !strings.Contains(failure.Message, test.failure.Message) {
+			if allSteps(report) != "fetch= init= apply! outputs-" || failure == nil ||
+				failure.Class != test.failure.Class || !strings.Contains(failure.Message, test.failure.Message) {
 				t.Errorf("%s %+v", allSteps(report), failure)
 			}
 			if !strings.Contains(lastLog(s, 2), test.log) || s.lock != nil || s.outputs != nil {
@@ -171,7 +191,8 @@ func TestCommandStopsWhenItsStateCannotBeWritten(t *testing.T) {
 	run(t, s, nil, apply)
 	report := s.done(2)
 	if allSteps(report) != "fetch= init= apply! rescue= outputs-" || report.Done.Failure.Class != "Transient" ||
-		!strings.Contains(report.Done.Failure.Message, "its engine could not write the state: state not written: the server answered 409") {
+		!strings.Contains(report.Done.Failure.Message, "its engine could not write the state: state not written: the "+
+			"server answered 409") {
 		t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 2))
 	}
 	if n := strings.Count(lastLog(s, 2), "terraform_data.a: Creation complete"); n != 1 {
@@ -197,9 +218,10 @@ resource "terraform_data" "slow" {
 func TestCancelACommand(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"a shell that waits":  "tofu apply -no-color -parallelism=1 -auto-approve; echo never",
-		"a shell that ends":   "#!/bin/sh\ntrap 'exit 9' INT\ntofu apply -no-color -parallelism=1 -auto-approve & wait",
-		"one that ignores it": "#!/bin/bash\ntrap '' TERM; trap 'echo not now' INT; tofu apply -no-color -parallelism=1 -auto-approve; while :; do sleep 0.05; done",
+		"a shell that waits": "tofu apply -no-color -parallelism=1 -auto-approve; echo never",
+		"a shell that ends":  "#!/bin/sh\ntrap 'exit 9' INT\ntofu apply -no-color -parallelism=1 -auto-approve & wait",
+		"one that ignores it": "#!/bin/bash\ntrap '' TERM; trap 'echo not now' INT; tofu apply -no-color " +
+			"-parallelism=1 -auto-approve; while :; do sleep 0.05; done",
 		"one that becomes it": "exec tofu apply -no-color -parallelism=1 -auto-approve",
 	} {
 		for _, how := range []string{"canceled", "timed out"} {
@@ -209,9 +231,12 @@ func TestCancelACommand(t *testing.T) {
 				var want runnerapi.Failure
 				for timeout := 3 * time.Second; ; timeout *= 2 {
 					s = newTestServer(t)
-					apply := commanded(t, s, script, func(o *runnerapi.Order) { o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil })
+					apply := commanded(t, s, script, func(o *runnerapi.Order) {
+						o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil
+					})
 					if how == "timed out" {
-						apply.Timeout, want = timeout, runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
+						apply.Timeout, want = timeout, runnerapi.Failure{Class: "Transient",
+							Message: "timed out after " + timeout.String()}
 					}
 					p := startPod(t, s, nil)
 					s.orders <- apply
@@ -235,7 +260,8 @@ func TestCancelACommand(t *testing.T) {
 				}
 				log := lastLog(s, 2)
 				inOrder(t, log, "the script of spec.commands.apply is interrupted and waited for ──")
-				if s.lock != nil || s.rescued != nil || len(s.resources()) != 2 || strings.Contains(log, "Two interrupts") || strings.Contains(log, "never") {
+				if s.lock != nil || s.rescued != nil || len(s.resources()) != 2 ||
+					strings.Contains(log, "Two interrupts") || strings.Contains(log, "never") {
 					t.Errorf("lock %s, state has %v\n%s", s.lock, s.resources(), log)
 				}
 				if changed := report.Done.Changed; changed == nil || *changed != 1 || *changed != s.countCreated() {
@@ -250,8 +276,10 @@ func TestCancelACommand(t *testing.T) {
 func TestEngineLeftByACommandIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while ! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *runnerapi.Order) {
-		o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow", "touch begun; echo slow"))), nil
+	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while "+
+		"! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *runnerapi.Order) {
+		o.Source, o.Variables = s.put(
+			file("main.tf", strings.ReplaceAll(slowTen, "echo slow", "touch begun; echo slow"))), nil
 	})
 	p := startPod(t, s, nil)
 	s.orders <- apply
@@ -266,8 +294,10 @@ func TestEngineLeftByACommandIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	inOrder(t, lastLog(s, 2), "has ended, and an engine that it started has not: it is interrupted and waited for")
-	if s.lock != nil || len(s.resources()) != 2 || allSteps(report) != "fetch= init= apply! outputs-" || report.Done.Failure.Class != "ConfigurationError" ||
-		!strings.Contains(report.Done.Failure.Message, "ended well, but before an engine that it started, which was interrupted: let it wait for it") {
+	if s.lock != nil || len(s.resources()) != 2 || allSteps(report) != "fetch= init= apply! outputs-" ||
+		report.Done.Failure.Class != "ConfigurationError" ||
+		!strings.Contains(report.Done.Failure.Message, "ended well, but before an engine that it started, which was "+
+			"interrupted: let it wait for it") {
 		t.Errorf("lock %s, state has %v, %s %+v", s.lock, s.resources(), allSteps(report), report.Done.Failure)
 	}
 }
@@ -282,19 +312,26 @@ func TestLockLeftByACommandIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
-			apply := commanded(t, s, "tofu apply -no-color -parallelism=1 -auto-approve; "+test.end, func(o *runnerapi.Order) {
-				o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow${count.index}; sleep 300", "kill -9 $PPID; sleep 1"))), nil
-			})
+			apply := commanded(t, s, "tofu apply -no-color -parallelism=1 -auto-approve; "+test.end,
+				func(o *runnerapi.Order) {
+					o.Source, o.Variables = s.put(
+						file("main.tf", strings.ReplaceAll(slowTen, "echo slow${count.index}; sleep 300",
+							"kill -9 $PPID; sleep 1"))), nil
+				})
 			run(t, s, nil, apply)
 			report := s.done(2)
-			if allSteps(report) != "fetch= init= apply! outputs-" || !strings.Contains(report.Done.Failure.Message, test.message) || report.Done.Saved {
+			if allSteps(report) != "fetch= init= apply! outputs-" || !strings.Contains(report.Done.Failure.Message,
+				test.message) || report.Done.Saved {
 				t.Errorf("%s %+v", allSteps(report), report.Done)
 			}
-			if s.lock == nil || len(s.journal) != 1 || s.journal[0].Address != "terraform_data.first" || s.journal[0].ID == "" {
+			if s.lock == nil || len(s.journal) != 1 || s.journal[0].Address != "terraform_data.first" ||
+				s.journal[0].ID == "" {
 				t.Errorf("lock %s, journal %+v", s.lock, s.journal)
 			}
-			// The next plan imports the created resources, and reports them unless the command is known to apply this plan.
-			for attempt, script := range map[int32]string{5: "tofu apply -auto-approve", 7: `tofu apply "$CAIRN_PLAN_FILE"`} {
+			// The next plan imports the created resources, and reports them unless the command is known to apply this
+			// plan.
+			for attempt, script := range map[int32]string{5: "tofu apply -auto-approve",
+				7: `tofu apply "$CAIRN_PLAN_FILE"`} {
 				again := apply
 				again.Kind, again.Attempt, again.Command = runnerapi.OrderPlan, attempt, script
 				run(t, s, nil, again)
@@ -325,14 +362,17 @@ func TestDestroyByACommandChecksTheState(t *testing.T) {
 			apply := commanded(t, s, "tofu apply -auto-approve")
 			run(t, s, nil, apply)
 			order := apply
-			order.Kind, order.Attempt, order.PlanDigest, order.Destroy, order.Command = runnerapi.OrderPlan, 3, "", true, test.script
+			order.Kind, order.Attempt, order.PlanDigest, order.Destroy, order.Command = runnerapi.OrderPlan, 3, "",
+				true, test.script
 			destroy := s.planned(order, nil)
 			run(t, s, nil, destroy)
 			report := s.done(4)
-			if allSteps(report) != "fetch= init= apply= outputs=" || !strings.HasPrefix(step(t, report, "apply").Message, "by the script of spec.commands.destroy") {
+			if allSteps(report) != "fetch= init= apply= outputs=" ||
+				!strings.HasPrefix(step(t, report, "apply").Message, "by the script of spec.commands.destroy") {
 				t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, lastLog(s, 4))
 			}
-			if got := strings.Join(s.resources(), " "); got != test.resources || string(s.outputs["n"].Value) != test.outputs {
+			if got := strings.Join(s.resources(), " "); got != test.resources ||
+				string(s.outputs["n"].Value) != test.outputs {
 				t.Errorf("left are %q, outputs %v", got, s.outputs)
 			}
 		})
@@ -343,7 +383,9 @@ func TestDestroyByACommandChecksTheState(t *testing.T) {
 func TestEncryptedStateIsReadByTheEngine(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
-		"true": "the script of spec.commands.destroy ended well, but the state holds 1 resources still", "tofu destroy -no-color -auto-approve": "",
+		"true": "the script of spec.commands.destroy ended well, but the state holds " +
+			"1 resources still",
+		"tofu destroy -no-color -auto-approve": "",
 	} {
 		s := newTestServer(t)
 		order := s.plan(1, s.put(file("main.tf", `terraform {
@@ -375,15 +417,20 @@ resource "terraform_data" "a" {}`)))
 func TestSecretsInTheOutputOfACommandAreRedacted(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
-	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`, func(o *runnerapi.Order) { o.SecretEnv = []string{"TOKEN"} })
+	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`,
+		func(o *runnerapi.Order) {
+			o.SecretEnv = []string{"TOKEN"}
+		})
 	p := startPod(t, s, nil, "TOKEN=canary-value-7f3a")
 	s.orders <- apply
 	close(s.orders)
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"log": lastLog(s, 2), "pod's log": p.output.String(), "message": s.done(2).Done.Failure.Message} {
-		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") && !strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
+	for name, text := range map[string]string{"log": lastLog(s, 2), "pod's log": p.output.String(),
+		"message": s.done(2).Done.Failure.Message} {
+		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") &&
+			!strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
 			t.Errorf("the %s contains:\n%s", name, text)
 		}
 	}

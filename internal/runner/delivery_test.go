@@ -39,7 +39,8 @@ func BenchmarkDelivery(b *testing.B) {
 				began := time.Now()
 				if bench.path != "" {
 					var err error
-					found, err = closure.New(closure.Options{}).Of(b.Context(), tree, mirror, closure.Wanted{Path: bench.path})
+					found, err = closure.New(closure.Options{}).Of(b.Context(), tree, mirror,
+						closure.Wanted{Path: bench.path})
 					if err != nil || len(found.Open) > 0 {
 						b.Fatal(err, found.Open)
 					}

@@ -88,7 +88,8 @@ func TestUnreachableEngineSourceIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.done(1)
-	if f := report.Done.Failure; steps(report) != "fetch= engine!" || f.Class != "Transient" || f.Message != "there is no program tofu in this image; "+away {
+	if f := report.Done.Failure; steps(report) != "fetch= engine!" || f.Class != "Transient" ||
+		f.Message != "there is no program tofu in this image; "+away {
 		t.Errorf("%s %+v", steps(report), f)
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -109,11 +110,13 @@ func TestDownloadOfAProviderIsReported(t *testing.T) {
 		failed string
 	}{
 		"an archive": {
-			".zip", runnerapi.Download{What: timeHost + "/hashicorp/time 0.14.2", From: "https://r/time.zip", Received: 1_000_000, Total: 9_500_000},
+			".zip", runnerapi.Download{What: timeHost + "/hashicorp/time 0.14.2", From: "https://r/time.zip",
+				Received: 1_000_000, Total: 9_500_000},
 			"downloads " + timeHost + "/hashicorp/time 0.14.2 from https://r/time.zip: 1.0 MB of 9.5 MB", "",
 		},
 		"a registry that is away": {
-			"index.json", runnerapi.Download{What: "the list", Unreachable: "ask https://registry.example.com: i/o timeout"},
+			"index.json", runnerapi.Download{What: "the list",
+				Unreachable: "ask https://registry.example.com: i/o timeout"},
 			"ask https://registry.example.com: i/o timeout", "ask https://registry.example.com: i/o timeout",
 		},
 	} {
@@ -137,7 +140,8 @@ func TestDownloadOfAProviderIsReported(t *testing.T) {
 			if !strings.Contains(string(s.logs[1]), test.says+"\n") {
 				t.Errorf("the log has no %q:\n%s", test.says, s.logs[1])
 			}
-			if f := report.Done.Failure; (f == nil) != (test.failed == "") || f != nil && !strings.Contains(f.Message, test.failed) {
+			if f := report.Done.Failure; (f == nil) != (test.failed == "") ||
+				f != nil && !strings.Contains(f.Message, test.failed) {
 				t.Errorf("%s %+v", steps(report), f)
 			}
 		})

@@ -36,14 +36,16 @@ output "size" { value = terraform_data.a.output }`)))
 	s.orders <- order
 	first := waitDone(t, s, 1)
 	plan := first.Done.Plan
-	if steps(first) != "fetch= init= plan=" || plan == nil || plan.Add != 1 || plan.EngineVersion != "1.5.7" || first.Steps[2].Message != "1 to add" {
+	if steps(first) != "fetch= init= plan=" || plan == nil || plan.Add != 1 || plan.EngineVersion != "1.5.7" ||
+		first.Steps[2].Message != "1 to add" {
 		t.Fatalf("%s %+v %+v\n%s", steps(first), plan, first.Done.Failure, p.output)
 	}
 	apply := order
 	apply.Kind, apply.Attempt, apply.PlanDigest, apply.EngineVersion = runnerapi.OrderApply, 2, plan.Digest, "= 1.5.7"
 	s.orders <- apply
 	second := waitDone(t, s, 2)
-	if steps(second) != "apply= outputs=" || second.Steps[0].Message != "1 added" || string(s.outputs["size"].Value) != "7" {
+	if steps(second) != "apply= outputs=" || second.Steps[0].Message != "1 added" ||
+		string(s.outputs["size"].Value) != "7" {
 		t.Fatalf("%s %+v", steps(second), second.Done.Failure)
 	}
 	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
@@ -51,7 +53,8 @@ output "size" { value = terraform_data.a.output }`)))
 		t.Fatal(err)
 	}
 	for attempt, want := range map[int32][]string{
-		1: {"Terraform has been successfully initialized!", "Terraform 1.5.7\n", "module.m.terraform_data.a: Plan to create\n", "Plan: 1 to add, 0 to change, 0 to destroy.\n"},
+		1: {"Terraform has been successfully initialized!", "Terraform 1.5.7\n",
+			"module.m.terraform_data.a: Plan to create\n", "Plan: 1 to add, 0 to change, 0 to destroy.\n"},
 		2: {"module.m.terraform_data.a: Creating...\n", "Apply complete! Resources: 1 added"},
 	} {
 		for _, text := range want {
@@ -65,22 +68,25 @@ output "size" { value = terraform_data.a.output }`)))
 	apply = s.planned(order, nil)
 	apply.EngineVersion = "= " + s.done(3).Done.Plan.EngineVersion
 	run(t, s, nil, apply)
-	if report := s.done(4); steps(report) != "fetch= engine= init= apply= outputs=" || report.Steps[1].Message != "Terraform 1.5.7" || string(s.outputs["size"].Value) != "8" {
+	if report := s.done(4); steps(report) != "fetch= engine= init= apply= outputs=" ||
+		report.Steps[1].Message != "Terraform 1.5.7" || string(s.outputs["size"].Value) != "8" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }
 
 func TestErrorsOfTerraformAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ code, steps, message string }{
-		"a syntax error":     {"resource {\n", "fetch= init!", "(main.tf:1)"},
-		"a missing variable": {`variable "need" {}`, "fetch= init= plan!", `No value for required variable: The root module input variable "need" is not set`},
+		"a syntax error": {"resource {\n", "fetch= init!", "(main.tf:1)"},
+		"a missing variable": {`variable "need" {}`, "fetch= init= plan!",
+			`No value for required variable: The root module input variable "need" is not set`},
 	} {
 		s := newTestServer(t)
 		order := s.plan(1, s.put(file("main.tf", test.code)))
 		order.Engine = "Terraform"
 		run(t, s, nil, order)
 		report := s.done(1)
-		if failure := report.Done.Failure; steps(report) != test.steps || failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(failure.Message, test.message) {
+		if failure := report.Done.Failure; steps(report) != test.steps || failure == nil ||
+			failure.Class != "ConfigurationError" || !strings.Contains(failure.Message, test.message) {
 			t.Errorf("%s: %s %+v", name, steps(report), failure)
 		}
 		if !strings.Contains(string(s.logs[1]), "\nError: ") {
@@ -124,7 +130,8 @@ func (s *testServer) keep(name, program, version string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.engines = map[string]engineKept{name: {runnerapi.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
+	s.engines = map[string]engineKept{
+		name: {runnerapi.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
 }
 
 // countRequests counts the requests of this method and path.
@@ -148,12 +155,14 @@ func TestEngineOfTheServer(t *testing.T) {
 	p := startPod(t, s, nil, empty)
 	s.orders <- order
 	first := waitDone(t, s, 1)
-	if steps(first) != "fetch= engine= init= plan=" || first.Steps[1].Message != "OpenTofu 1.12.6" || first.Done.Plan.EngineVersion != "1.12.6" {
+	if steps(first) != "fetch= engine= init= plan=" || first.Steps[1].Message != "OpenTofu 1.12.6" ||
+		first.Done.Plan.EngineVersion != "1.12.6" {
 		t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
 	}
 	order.Attempt, order.EngineVersion = 2, "~> 1.12"
 	s.orders <- order
-	if second := waitDone(t, s, 2); second.Done.Failure != nil || s.countRequests("GET /v1/engines/OpenTofu/1.12.6") != 1 {
+	if second := waitDone(t, s, 2); second.Done.Failure != nil ||
+		s.countRequests("GET /v1/engines/OpenTofu/1.12.6") != 1 {
 		t.Errorf("%+v, %v", second.Done.Failure, s.requests)
 	}
 	kept := filepath.Join(p.work, "engines", "opentofu-1.12.6", "tofu")
@@ -197,7 +206,8 @@ func TestRequestedEngineIsUsed(t *testing.T) {
 	s := newTestServer(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	fake := t.TempDir()
-	executable(t, filepath.Join(fake, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.11.0\"}'")
+	executable(t, filepath.Join(fake, "tofu"),
+		"#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.11.0\"}'")
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.EngineVersion = "~> 1.12"
 	p := startPod(t, s, nil, "PATH="+fake+":/usr/bin:/bin")
@@ -206,7 +216,8 @@ func TestRequestedEngineIsUsed(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if report := s.done(1); steps(report) != "fetch= engine= init= plan=" || report.Done.Plan.EngineVersion != "1.12.6" {
+	if report := s.done(1); steps(report) != "fetch= engine= init= plan=" ||
+		report.Done.Plan.EngineVersion != "1.12.6" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }
@@ -216,10 +227,15 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 		change         func(s *testServer, kept *engineKept)
 		class, message string
 	}{
-		"not the promised bytes": {func(_ *testServer, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
-		"another version":        {func(_ *testServer, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
-		"no version":             {func(_ *testServer, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the server returned OpenTofu "../../x"`},
-		"none at all":            {func(s *testServer, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the server answered 422: there is no OpenTofu ~> 1.12"},
+		"not the promised bytes": {func(_ *testServer, kept *engineKept) { kept.program[0] ^= 1 }, "Transient",
+			"fetch OpenTofu 1.12.6: its digest is"},
+		"another version": {func(_ *testServer, kept *engineKept) {
+			kept.release.Version = "1.11.0"
+		}, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
+		"no version": {func(_ *testServer, kept *engineKept) { kept.release.Version = "../../x" }, "Transient",
+			`the server returned OpenTofu "../../x"`},
+		"none at all": {func(s *testServer, _ *engineKept) { s.engines = nil }, "ConfigurationError",
+			"there is no program tofu in this image; the server answered 422: there is no OpenTofu ~> 1.12"},
 		"away": {func(s *testServer, _ *engineKept) {
 			s.refuse = func(r *http.Request) int {
 				if strings.HasPrefix(r.URL.Path, "/v1/engines/") {
@@ -246,7 +262,8 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(1)
-			if failure := report.Done.Failure; steps(report) != "fetch= engine!" || failure.Class != test.class || !strings.HasPrefix(failure.Message, test.message) {
+			if failure := report.Done.Failure; steps(report) != "fetch= engine!" || failure.Class != test.class ||
+				!strings.HasPrefix(failure.Message, test.message) {
 				t.Errorf("%s %+v", steps(report), failure)
 			}
 			if left, _ := filepath.Glob(filepath.Join(p.work, "engines", "*", "tofu")); left != nil {
@@ -258,7 +275,8 @@ func TestUnavailableEnginesFailTheAttempt(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Engine = "Pulumi"
 	run(t, s, nil, order)
-	if failure := s.done(1).Done.Failure; failure == nil || failure.Class != "ConfigurationError" || failure.Message != `there is no engine "Pulumi"` {
+	if failure := s.done(1).Done.Failure; failure == nil || failure.Class != "ConfigurationError" ||
+		failure.Message != `there is no engine "Pulumi"` {
 		t.Errorf("%+v", failure)
 	}
 }
@@ -320,7 +338,8 @@ func TestStateIsRescuedFromTheRootModule(t *testing.T) {
 			t.Fatal(err)
 		}
 		report := s.done(2)
-		if !strings.HasSuffix(steps(report), "apply! rescue=") || !bytes.Contains(s.rescued, []byte(`"terraform_data"`)) {
+		if !strings.HasSuffix(steps(report), "apply! rescue=") ||
+			!bytes.Contains(s.rescued, []byte(`"terraform_data"`)) {
 			t.Errorf("%s: %s %+v\n%s", name, steps(report), report.Done.Failure, p.output)
 		}
 		left := 0
@@ -346,7 +365,8 @@ func (s *testServer) plannedIn(t *testing.T, order runnerapi.Order) runnerapi.Or
 	if err := p.wait(); err != nil || report.Done.Plan == nil {
 		t.Fatalf("%v, %+v\n%s", err, report.Done.Failure, p.output)
 	}
-	order.Kind, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, report.Done.Plan.Digest, "= "+report.Done.Plan.EngineVersion
+	order.Kind, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, report.Done.Plan.Digest,
+		"= "+report.Done.Plan.EngineVersion
 	order.Attempt++
 	return order
 }

@@ -24,7 +24,9 @@ resource "terraform_data" "b" {
 }`)))
 	run(t, s, nil, s.planned(order, nil))
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != 137 || report.Done.Failure.Message != "OpenTofu was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory" {
+	if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != 137 ||
+		report.Done.Failure.Message != "OpenTofu was killed (SIGKILL): most likely the container ran out of memory: "+
+			"raise spec.runner.resources.limits.memory" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }
@@ -42,7 +44,8 @@ func TestUnavailableServerLosesNothing(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs, order.Patience = true, time.Minute // it may be the same one that fails several times
 	p := run(t, s, nil, s.planned(order, nil))
-	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 || len(s.outputs) != 1 || s.lock != nil {
+	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 || len(s.outputs) != 1 ||
+		s.lock != nil {
 		t.Errorf("%+v", report.Done.Failure)
 	}
 	if !strings.Contains(string(s.logs[2]), "Apply complete!") {
@@ -93,7 +96,8 @@ printf 'nul \000 bad \377\376\n'; exit 1
 		t.Fatal(err)
 	}
 	message := s.done(1).Done.Failure.Message
-	if len(message) != report.LongestMessage || !strings.HasPrefix(message, "nul esc [31m bad \ufffd\ufffd: yyy") || !strings.HasSuffix(message, "y…") {
+	if len(message) != report.LongestMessage || !strings.HasPrefix(message, "nul esc [31m bad \ufffd\ufffd: yyy") ||
+		!strings.HasSuffix(message, "y…") {
 		t.Errorf("%d bytes: %q", len(message), message)
 	}
 	if log := s.logs[1]; len(log) < 12<<20 || !strings.HasSuffix(string(log), "nul \x00 bad \xff\xfe\n") {
@@ -119,7 +123,8 @@ exit $code
 	}
 	report := s.done(1)
 	const want = "OpenTofu planned, and its events do not have the whole plan: the disk of the pod may be full"
-	if failure := report.Done.Failure; failure == nil || failure.Class != "Transient" || failure.Message != want || len(s.plans) != 0 {
+	if failure := report.Done.Failure; failure == nil || failure.Class != "Transient" || failure.Message != want ||
+		len(s.plans) != 0 {
 		t.Errorf("%s %+v %+v", steps(report), failure, report.Done.Plan)
 	}
 }
@@ -129,9 +134,11 @@ func TestEngineFailureWithoutEvents(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 7":                     "OpenTofu ended with exit code 7 and printed nothing",
 		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: one; two",
-		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1":                                  "no such thing: because",
-		"echo 'flag provided but not defined: -json-into'; echo help; exit 1":                    "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
-		`printf 'Error: Failed to parse\n\nflag provided but not defined: -json-into\n'; exit 1`: "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
+		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1": "no such thing: because",
+		"echo 'flag provided but not defined: -json-into'; echo help; exit 1": "this image's " +
+			"OpenTofu is too old for Cairn, which needs 1.12 or later",
+		`printf 'Error: Failed to parse\n\nflag provided but not defined: -json-into\n'; exit 1`: "this image's " +
+			"OpenTofu is too old for Cairn, which needs 1.12 or later",
 		"kill -15 $$": "OpenTofu was ended by a signal: terminated",
 	} {
 		s := newTestServer(t)
@@ -154,7 +161,8 @@ func TestEngineFailureWithoutEvents(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image; the server answered 422: there is no OpenTofu" {
+	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image; the server answered "+
+		"422: there is no OpenTofu" {
 		t.Errorf("%q", got)
 	}
 }

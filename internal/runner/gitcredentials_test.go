@@ -47,7 +47,8 @@ func newGitServer(t *testing.T, wants string) *gitServer {
 	if err := os.MkdirAll(filepath.Join(root, "work", "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "work", "x", "main.tf"), []byte(`output "it" { value = "from the module" }`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "work", "x", "main.tf"),
+		[]byte(`output "it" { value = "from the module" }`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	git("-C", "work", "add", ".")
@@ -103,12 +104,14 @@ func trusting(t *testing.T, f *gitServer) []string {
 }
 
 // initialized makes a plan of code that has modules from these URLs.
-func initialized(t *testing.T, s *testServer, credentials []runnerapi.ModuleCredentials, inputs map[string]string, env []string, urls ...string) (runnerapi.Report, *pod) {
+func initialized(t *testing.T, s *testServer, credentials []runnerapi.ModuleCredentials, inputs map[string]string,
+	env []string, urls ...string) (runnerapi.Report, *pod) {
 	t.Helper()
 	var code strings.Builder
 	for i, url := range urls {
 		name := string(rune('a' + i))
-		code.WriteString("module \"" + name + "\" { source = \"git::" + url + "\" }\noutput \"" + name + "\" { value = module." + name + ".it }\n")
+		code.WriteString("module \"" + name + "\" { source = \"git::" + url + "\" }\noutput \"" + name +
+			"\" { value = module." + name + ".it }\n")
 	}
 	order := s.plan(1, s.put(file("main.tf", code.String())))
 	order.ModuleCredentials = credentials
@@ -134,8 +137,10 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 	for name, text := range alice {
 		inputs[name] = text
 	}
-	credentials := []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}, {Host: token.host(), Dir: "git/1"}}
-	env := append(trusting(t, private), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.userAgent", "GIT_CONFIG_VALUE_0=mine")
+	credentials := []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"},
+		{Host: token.host(), Dir: "git/1"}}
+	env := append(trusting(t, private), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.userAgent",
+		"GIT_CONFIG_VALUE_0=mine")
 	report, p := initialized(t, newTestServer(t), credentials, inputs, env,
 		private.URL+"/mods.git//x", token.URL+"/mods.git//x", public.URL+"/mods.git//x")
 	if got := steps(report); got != "fetch= init= plan=" {
@@ -158,7 +163,8 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 func TestGitDoesNotPromptWithoutCredentials(t *testing.T) {
 	private := newGitServer(t, aliceHeader)
 	report, p := initialized(t, newTestServer(t), nil, nil, trusting(t, private), private.URL+"/mods.git//x")
-	if got := steps(report); got != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "terminal prompts disabled") {
+	if got := steps(report); got != "fetch= init!" || !strings.Contains(report.Done.Failure.Message,
+		"terminal prompts disabled") {
 		t.Errorf("%s %+v\n%s", got, report.Done.Failure, p.output)
 	}
 }
@@ -185,7 +191,8 @@ func TestRedirectDoesNotForwardCredentials(t *testing.T) {
 			t.Errorf("a canary in\n%s", text)
 		}
 	}
-	if text := strings.Join(strings.Fields(p.output.String()), " "); !strings.Contains(text, "Authorization: Basic (sensitive)") {
+	if text := strings.Join(strings.Fields(p.output.String()), " "); !strings.Contains(text,
+		"Authorization: Basic (sensitive)") {
 		t.Errorf("nothing hidden in\n%s", p.output)
 	}
 }

@@ -44,7 +44,8 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 		hookAt("After", "fetch", "#!/bin/sh\necho code in ${PWD##*/}"),
 		hookAt("Before", "engine", "echo engine comes"),
 		hookAt("Before", "init", "echo about to init; [ ! -e .terraform ]"),
-		hookAt("After", "plan", "#!/usr/bin/env -S sh -e\ntofu version | head -n1; grep -c 'will be created' $CAIRN_PLAN_TEXT"),
+		hookAt("After", "plan", "#!/usr/bin/env -S sh -e\ntofu version | head -n1; grep -c 'will be created' "+
+			"$CAIRN_PLAN_TEXT"),
 		hookAt("After", "plan", "echo second"),
 		hookAt("Before", "apply", "echo about to apply"),
 		hookAt("After", "apply", "tofu output -json size"),
@@ -53,13 +54,16 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 	p := startPod(t, s, nil)
 	s.orders <- order
 	first := waitDone(t, s, 1)
-	if got := allSteps(first); got != "before-fetch= fetch= after-fetch= before-engine= engine= before-init= init= plan= after-plan= after-plan-2= outputs- after-outputs-" {
+	if got := allSteps(first); got != "before-fetch= fetch= after-fetch= before-engine= engine= before-init= init= "+
+		"plan= after-plan= after-plan-2= outputs- after-outputs-" {
 		t.Fatalf("%s %+v\n%s", got, first.Done.Failure, p.output)
 	}
-	if skipped := step(t, first, "after-outputs"); skipped.Message != "the plan has changes" || skipped.StartedAt != nil {
+	if skipped := step(t, first, "after-outputs"); skipped.Message != "the plan has changes" ||
+		skipped.StartedAt != nil {
 		t.Errorf("%+v", skipped)
 	}
-	if done := step(t, first, "after-plan"); done.ExitCode == nil || *done.ExitCode != 0 || done.StartedAt == nil || done.FinishedAt == nil {
+	if done := step(t, first, "after-plan"); done.ExitCode == nil || *done.ExitCode != 0 || done.StartedAt == nil ||
+		done.FinishedAt == nil {
 		t.Errorf("%+v", done)
 	}
 	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
@@ -69,12 +73,16 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := s.done(2)
-	if got := allSteps(second); got != "before-apply= apply= after-apply= outputs= after-outputs=" || second.Done.Failure != nil || second.Done.Changed != nil {
+	if got := allSteps(second); got != "before-apply= apply= after-apply= outputs= after-outputs=" ||
+		second.Done.Failure != nil || second.Done.Changed != nil {
 		t.Errorf("%s %+v", got, second.Done)
 	}
-	inOrder(t, string(s.logs[1]), "── before-fetch ──\nno code in "+p.work+"\n── fetch ──\n── after-fetch ──\ncode in prod\n",
-		"── before-engine ──\nengine comes\n", "── before-init ──\nabout to init\n── init ──\n", "── plan ──\n", "Plan: 2 to add", "── after-plan ──\nOpenTofu v1.12.6\n2\n── after-plan-2 ──\nsecond\n")
-	inOrder(t, string(s.logs[2]), "── before-apply ──\nabout to apply\n── apply ──\n", "Apply complete!", "── after-apply ──\n1\n── outputs ──\n── after-outputs ──\nwritten\n")
+	inOrder(t, string(s.logs[1]), "── before-fetch ──\nno code in "+p.work+
+		"\n── fetch ──\n── after-fetch ──\ncode in prod\n",
+		"── before-engine ──\nengine comes\n", "── before-init ──\nabout to init\n── init ──\n", "── plan ──\n",
+		"Plan: 2 to add", "── after-plan ──\nOpenTofu v1.12.6\n2\n── after-plan-2 ──\nsecond\n")
+	inOrder(t, string(s.logs[2]), "── before-apply ──\nabout to apply\n── apply ──\n", "Apply complete!",
+		"── after-apply ──\n1\n── outputs ──\n── after-outputs ──\nwritten\n")
 }
 
 // The forms of the plan come from the server.
@@ -84,13 +92,19 @@ func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	apply := s.planned(order, nil)
 	report := `env | grep ^CAIRN_PLAN | sed "s,=$HOME/\.\.,=," | sort; cat $CAIRN_PLAN_TEXT; grep -o '"format_version"' $CAIRN_PLAN_JSON | head -n1; test -s $CAIRN_PLAN_FILE`
-	apply.Hooks = []runnerapi.Hook{hookAt("Before", "fetch", "env | grep ^CAIRN_PLAN || echo no plan yet"), hookAt("Before", "apply", report)}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "fetch", "env | grep ^CAIRN_PLAN || echo no plan yet"),
+		hookAt("Before", "apply", report)}
 	p := run(t, s, nil, apply)
 	if got := s.done(2); allSteps(got) != "before-fetch= fetch= init= before-apply= apply=" {
 		t.Fatalf("%s\n%s", allSteps(got), p.output)
 	}
-	inOrder(t, string(s.logs[2]), "no plan yet", "── before-apply ──\nCAIRN_PLAN_ADD=2\nCAIRN_PLAN_CHANGE=0\nCAIRN_PLAN_CHANGES=true\nCAIRN_PLAN_DESTROY=0\nCAIRN_PLAN_DIGEST="+apply.PlanDigest+
-		"\nCAIRN_PLAN_FILE="+p.work+"/plan\nCAIRN_PLAN_FORGET=0\nCAIRN_PLAN_IMPORT=0\nCAIRN_PLAN_INVOKE=0\nCAIRN_PLAN_JSON="+p.work+"/plan.json\nCAIRN_PLAN_REFRESH=0\nCAIRN_PLAN_REPLACE=0\nCAIRN_PLAN_TEXT="+p.work+"/plan.txt\n",
+	inOrder(t, string(s.logs[2]), "no plan yet",
+		"── before-apply "+
+			"──\nCAIRN_PLAN_ADD=2\nCAIRN_PLAN_CHANGE=0\nCAIRN_PLAN_CHANGES=true\nCAIRN_PLAN_DESTROY=0\n"+
+			"CAIRN_PLAN_DIGEST="+apply.PlanDigest+
+			"\nCAIRN_PLAN_FILE="+p.work+
+			"/plan\nCAIRN_PLAN_FORGET=0\nCAIRN_PLAN_IMPORT=0\nCAIRN_PLAN_INVOKE=0\nCAIRN_PLAN_JSON="+p.work+
+			"/plan.json\nCAIRN_PLAN_REFRESH=0\nCAIRN_PLAN_REPLACE=0\nCAIRN_PLAN_TEXT="+p.work+"/plan.txt\n",
 		"Plan: 2 to add", `"format_version"`, "── apply ──")
 
 	// A plan without forms is applied all the same.
@@ -104,7 +118,8 @@ func TestHooksInAnotherPodReceiveThePlan(t *testing.T) {
 	if got := s.done(4); steps(got) != "fetch= init= before-apply= apply=" {
 		t.Errorf("%s %+v", steps(got), got.Done.Failure)
 	}
-	inOrder(t, string(s.logs[4]), "── before-apply ──\nCAIRN_PLAN_CHANGES\nCAIRN_PLAN_DIGEST\nCAIRN_PLAN_FILE\n── apply ──")
+	inOrder(t, string(s.logs[4]), "── before-apply ──\nCAIRN_PLAN_CHANGES\nCAIRN_PLAN_DIGEST\nCAIRN_PLAN_FILE\n── "+
+		"apply ──")
 }
 
 func TestEnvironmentOfAHook(t *testing.T) {
@@ -112,7 +127,8 @@ func TestEnvironmentOfAHook(t *testing.T) {
 	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Operation, order.Cause, order.Revision = "Apply", "commit 1f3c by alice\nWiden it", "main@sha1:1f3c"
-	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
+	order.Hooks = []runnerapi.Hook{
+		hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
 	p := startPod(t, s, nil, "MINE=1", "CAIRN_SERVER_CA_PEM=no", "CAIRN_SPOOF=no", "TF_DATA_DIR=no")
 	s.orders <- order
 	close(s.orders)
@@ -129,11 +145,16 @@ func TestEnvironmentOfAHook(t *testing.T) {
 	}
 	digest := s.done(1).Done.Plan.Digest
 	want := []string{
-		"CAIRN_ATTEMPT=1", "CAIRN_CAUSE=commit 1f3c by alice", "Widen it", "CAIRN_NAMESPACE=prod", "CAIRN_OPERATION=Apply",
-		"CAIRN_PLAN_ADD=2", "CAIRN_PLAN_CHANGE=0", "CAIRN_PLAN_CHANGES=true", "CAIRN_PLAN_DESTROY=0", "CAIRN_PLAN_DIGEST=" + digest,
-		"CAIRN_PLAN_FILE=" + p.work + "/plan", "CAIRN_PLAN_FORGET=0", "CAIRN_PLAN_IMPORT=0", "CAIRN_PLAN_INVOKE=0", "CAIRN_PLAN_JSON=" + p.work + "/plan.json",
-		"CAIRN_PLAN_REFRESH=0", "CAIRN_PLAN_REPLACE=0", "CAIRN_PLAN_TEXT=" + p.work + "/plan.txt", "CAIRN_REVISION=main@sha1:1f3c", "CAIRN_RUN=net-1",
-		"CAIRN_STACK=net", "CAIRN_STEP=plan", "CAIRN_WHEN=After", "MINE=1", "PATH=" + p.work + "/bin:" + bin(t) + ":/usr/bin:/bin",
+		"CAIRN_ATTEMPT=1", "CAIRN_CAUSE=commit 1f3c by alice", "Widen it", "CAIRN_NAMESPACE=prod",
+		"CAIRN_OPERATION=Apply",
+		"CAIRN_PLAN_ADD=2", "CAIRN_PLAN_CHANGE=0", "CAIRN_PLAN_CHANGES=true", "CAIRN_PLAN_DESTROY=0",
+		"CAIRN_PLAN_DIGEST=" + digest,
+		"CAIRN_PLAN_FILE=" + p.work + "/plan", "CAIRN_PLAN_FORGET=0", "CAIRN_PLAN_IMPORT=0", "CAIRN_PLAN_INVOKE=0",
+		"CAIRN_PLAN_JSON=" + p.work + "/plan.json",
+		"CAIRN_PLAN_REFRESH=0", "CAIRN_PLAN_REPLACE=0", "CAIRN_PLAN_TEXT=" + p.work + "/plan.txt",
+		"CAIRN_REVISION=main@sha1:1f3c", "CAIRN_RUN=net-1",
+		"CAIRN_STACK=net", "CAIRN_STEP=plan", "CAIRN_WHEN=After", "MINE=1", "PATH=" + p.work + "/bin:" + bin(t) +
+			":/usr/bin:/bin",
 		"PWD=" + p.work + "/code", "TF_HTTP_ADDRESS", "TF_HTTP_LOCK_ADDRESS", "TF_HTTP_PASSWORD", "TF_HTTP_RETRY_MAX",
 		"TF_HTTP_UNLOCK_ADDRESS", "TF_HTTP_USERNAME", "TF_INPUT=0", "TF_IN_AUTOMATION=1",
 	}
@@ -150,7 +171,9 @@ func TestPlanWithoutChangesIsAvailableToHooks(t *testing.T) {
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	clear(s.forms)
 	order := s.plan(3, source)
-	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", "echo $CAIRN_PLAN_CHANGES $CAIRN_PLAN_ADD ${CAIRN_PLAN_JSON:-none}; cat $CAIRN_PLAN_TEXT")}
+	order.Hooks = []runnerapi.Hook{
+		hookAt("After", "plan", "echo $CAIRN_PLAN_CHANGES $CAIRN_PLAN_ADD ${CAIRN_PLAN_JSON:-none}; cat "+
+			"$CAIRN_PLAN_TEXT")}
 	run(t, s, nil, order)
 	inOrder(t, string(s.logs[3]), "── after-plan ──\nfalse 0 none\n", "No changes.")
 	if len(s.forms) != 0 {
@@ -167,24 +190,37 @@ func TestFailedHooks(t *testing.T) {
 		log     string
 	}{
 		"an exit code": {hookAt("Before", "init", "echo one; echo two >&2; exit 3"), "fetch= before-init! init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: one; two"}, "── before-init ──\none\ntwo\n"},
+			runnerapi.Failure{Class: "ConfigurationError",
+				Message: "hook before-init ended with exit code 3: one; two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
-			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and printed nothing"}, "── after-plan ──\n"},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and " +
+				"printed nothing"}, "── after-plan ──\n"},
 		"a transient failure": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
-			runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
+			runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"},
+			"later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
-			runnerapi.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
-		"no such interpreter": {hookAt("Before", "fetch", "#!/usr/bin/nothing -x\necho no"), "before-fetch! fetch- init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
+			runnerapi.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the " +
+				"container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
+		"no such interpreter": {hookAt("Before", "fetch", "#!/usr/bin/nothing -x\necho no"),
+			"before-fetch! fetch- init- plan-",
+			runnerapi.Failure{Class: "ConfigurationError",
+				Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
 			"before-fetch: hook before-fetch cannot run"},
-		"an interpreter with the line ends of another system": {hookAt("Before", "fetch", "#!/bin/sh\r\necho no\r\n"), "before-fetch! fetch- init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
-		"an interpreter that is no program": {hookAt("Before", "fetch", "#!/etc/passwd\n"), "before-fetch! fetch- init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
-		"a program that it does not find": {hookAt("Before", "fetch", "nothing-of-this-name"), "before-fetch! fetch- init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-fetch ended with exit code 127: "}, ""},
+		"an interpreter with the line ends of another system": {hookAt("Before", "fetch", "#!/bin/sh\r\necho no\r\n"),
+			"before-fetch! fetch- init- plan-",
+			runnerapi.Failure{Class: "ConfigurationError",
+				Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
+		"an interpreter that is no program": {hookAt("Before", "fetch", "#!/etc/passwd\n"),
+			"before-fetch! fetch- init- plan-",
+			runnerapi.Failure{Class: "ConfigurationError",
+				Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
+		"a program that it does not find": {hookAt("Before", "fetch", "nothing-of-this-name"),
+			"before-fetch! fetch- init- plan-",
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-fetch ended with exit code 127: "},
+			""},
 		"a NUL in its script": {hookAt("Before", "fetch", "#!/bin/\x00sh\n"), "before-fetch! fetch- init- plan-",
-			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
+			runnerapi.Failure{Class: "ConfigurationError",
+				Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +230,8 @@ func TestFailedHooks(t *testing.T) {
 			run(t, s, nil, order)
 			report := s.done(1)
 			failure := report.Done.Failure
-			if allSteps(report) != test.steps || failure == nil || failure.Class != test.failure.Class || !strings.HasPrefix(failure.Message, test.failure.Message) {
+			if allSteps(report) != test.steps || failure == nil || failure.Class != test.failure.Class ||
+				!strings.HasPrefix(failure.Message, test.failure.Message) {
 				t.Errorf("%s %+v", allSteps(report), failure)
 			}
 			if log := string(s.logs[1]); !strings.Contains(log, test.log) || strings.Contains(log, "no\n") {
@@ -214,10 +251,12 @@ func TestHookThatMayFail(t *testing.T) {
 	if allSteps(report) != "fetch= before-init! init= plan=" || report.Done.Failure != nil || report.Done.Plan == nil {
 		t.Errorf("%s %+v", allSteps(report), report.Done)
 	}
-	if got := step(t, report, "before-init"); *got.ExitCode != 3 || got.Message != "hook before-init ended with exit code 3: sorry" {
+	if got := step(t, report, "before-init"); *got.ExitCode != 3 ||
+		got.Message != "hook before-init ended with exit code 3: sorry" {
 		t.Errorf("%+v", got)
 	}
-	inOrder(t, string(s.logs[1]), "sorry\nbefore-init failed; the attempt continues, as its onFailure is set\n── init ──")
+	inOrder(t, string(s.logs[1]), "sorry\nbefore-init failed; the attempt continues, as its onFailure is set\n── "+
+		"init ──")
 }
 
 // The report has the number of changes nevertheless, and the outputs are written for the Stacks that wait for them.
@@ -227,8 +266,10 @@ func TestHookAfterAFailedApply(t *testing.T) {
 		hook  runnerapi.Hook
 		steps string
 	}{
-		"after the apply":    {hookAt("After", "apply", "exit 1"), "fetch= init= apply= after-apply! before-outputs- outputs= after-outputs-"},
-		"before the outputs": {hookAt("Before", "outputs", "exit 1"), "fetch= init= apply= before-outputs! before-outputs-2- outputs= after-outputs-"},
+		"after the apply": {hookAt("After", "apply", "exit 1"),
+			"fetch= init= apply= after-apply! before-outputs- outputs= after-outputs-"},
+		"before the outputs": {hookAt("Before", "outputs", "exit 1"),
+			"fetch= init= apply= before-outputs! before-outputs-2- outputs= after-outputs-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,13 +277,16 @@ func TestHookAfterAFailedApply(t *testing.T) {
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Outputs = true
 			apply := s.planned(order, nil)
-			apply.Hooks = []runnerapi.Hook{test.hook, hookAt("Before", "outputs", "true"), hookAt("After", "outputs", "true")}
+			apply.Hooks = []runnerapi.Hook{test.hook, hookAt("Before", "outputs", "true"),
+				hookAt("After", "outputs", "true")}
 			run(t, s, nil, apply)
 			report := s.done(2)
-			if allSteps(report) != test.steps || report.Done.Changed == nil || *report.Done.Changed != 2 || s.lock != nil {
+			if allSteps(report) != test.steps || report.Done.Changed == nil || *report.Done.Changed != 2 ||
+				s.lock != nil {
 				t.Errorf("%s %+v", allSteps(report), report.Done)
 			}
-			if failure := report.Done.Failure; failure == nil || failure.Class != "ConfigurationError" || len(s.outputs) != 1 || len(report.Done.Outputs) != 1 {
+			if failure := report.Done.Failure; failure == nil || failure.Class != "ConfigurationError" ||
+				len(s.outputs) != 1 || len(report.Done.Outputs) != 1 {
 				t.Errorf("%+v, outputs %v", failure, s.outputs)
 			}
 		})
@@ -267,10 +311,12 @@ func TestEngineInAHookDoesNotWriteTheState(t *testing.T) {
 			}
 			run(t, s, nil, apply)
 			report := s.done(2)
-			if allSteps(report) != "fetch= init= before-apply! apply= after-apply! after-apply-2=" || len(s.resources()) != 2 || s.lock != nil {
+			if allSteps(report) != "fetch= init= before-apply! apply= after-apply! after-apply-2=" ||
+				len(s.resources()) != 2 || s.lock != nil {
 				t.Errorf("%s, lock %s, state %s\n%s", allSteps(report), s.lock, s.state, s.logs[2])
 			}
-			inOrder(t, string(s.logs[2]), "── before-apply ──\n", "ID=hooks read the state,", "── after-apply ──\n", "ID=hooks read the state,", "── after-apply-2 ──\nterraform_data.a\nterraform_data.b\n")
+			inOrder(t, string(s.logs[2]), "── before-apply ──\n", "ID=hooks read the state,", "── after-apply ──\n",
+				"ID=hooks read the state,", "── after-apply-2 ──\nterraform_data.a\nterraform_data.b\n")
 		})
 	}
 }
@@ -280,7 +326,8 @@ func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.SecretEnv = []string{"TOKEN"}
-	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a | cut -c1-100; exit 3`)}
+	order.Hooks = []runnerapi.Hook{
+		hookAt("Before", "init", `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a | cut -c1-100; exit 3`)}
 	p := startPod(t, s, nil, "TOKEN=canary-value-7f3a")
 	s.orders <- order
 	close(s.orders)
@@ -288,8 +335,10 @@ func TestSecretsInTheOutputOfAHookAreRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.done(1)
-	for name, text := range map[string]string{"log": string(s.logs[1]), "pod's log": p.output.String(), "message": report.Done.Failure.Message} {
-		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") && !strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
+	for name, text := range map[string]string{"log": string(s.logs[1]), "pod's log": p.output.String(),
+		"message": report.Done.Failure.Message} {
+		if strings.Contains(text, "value-7f3a") || strings.Contains(text, "TF_HTTP_PASSWORD=") &&
+			!strings.Contains(text, "TF_HTTP_PASSWORD="+redact.Mask) {
 			t.Errorf("the %s contains:\n%s", name, text)
 		}
 	}
@@ -305,7 +354,8 @@ func TestHookEndsDespiteBackgroundProcesses(t *testing.T) {
 	begin := time.Now()
 	p := run(t, s, nil, order)
 	pid := readPID(t, filepath.Join(p.work, "code", "pid"))
-	if took := time.Since(begin); steps(s.done(1)) != "fetch= before-init= init= plan=" || took > 2*time.Minute || !alive(pid) {
+	if took := time.Since(begin); steps(s.done(1)) != "fetch= before-init= init= plan=" || took > 2*time.Minute ||
+		!alive(pid) {
 		t.Errorf("%s after %s", steps(s.done(1)), took)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -327,7 +377,8 @@ func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
-	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none} text ${CAIRN_PLAN_TEXT:-none}")}
+	apply.Hooks = []runnerapi.Hook{
+		hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none} text ${CAIRN_PLAN_TEXT:-none}")}
 	s.refuse = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusForbidden
@@ -338,7 +389,8 @@ func TestRejectedPlanFormIsLeftOut(t *testing.T) {
 	if report := s.done(2); allSteps(report) != "fetch= init= before-apply= apply=" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
-	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the server answered 403: refused by the test\n", "── before-apply ──\njson none text none\n")
+	inOrder(t, string(s.logs[2]), "the plan's JSON is left out: the server answered 403: refused by the test\n",
+		"── before-apply ──\njson none text none\n")
 }
 
 // It does not fail the hook.
@@ -356,7 +408,8 @@ func TestPlanFormThatCannotBeFetchedFailsTheFetch(t *testing.T) {
 	}
 	run(t, s, nil, apply)
 	report := s.done(2)
-	if allSteps(report) != "fetch! init- before-apply- apply-" || report.Done.Failure.Class != "Transient" || !strings.HasPrefix(report.Done.Failure.Message, "fetch the plan's JSON: ") {
+	if allSteps(report) != "fetch! init- before-apply- apply-" || report.Done.Failure.Class != "Transient" ||
+		!strings.HasPrefix(report.Done.Failure.Message, "fetch the plan's JSON: ") {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }

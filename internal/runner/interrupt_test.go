@@ -33,13 +33,16 @@ func TestInterruptWhileApplying(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: "interrupted"}) {
+	if steps(report) != "fetch= init= apply!" ||
+		*report.Done.Failure != (runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted,
+			Message: "interrupted"}) {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	if got := s.resources(); len(got) != 2 || s.lock != nil || s.rescued != nil {
 		t.Errorf("%v, lock %s", got, s.lock)
 	}
-	if log := string(s.logs[2]); !strings.Contains(log, "Interrupt received") || strings.Contains(log, "Two interrupts") {
+	if log := string(s.logs[2]); !strings.Contains(log, "Interrupt received") ||
+		strings.Contains(log, "Two interrupts") {
 		t.Errorf("%s", log)
 	}
 }
@@ -54,7 +57,9 @@ func TestAttemptEndsAtItsTimeout(t *testing.T) {
 			continue // the engine has to be at work by then, on a busy machine too
 		}
 		report := s.done(2)
-		if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}) {
+		if steps(report) != "fetch= init= apply!" ||
+			*report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "timed out after " +
+				timeout.String()}) {
 			t.Errorf("%s %+v", steps(report), report.Done.Failure)
 		}
 		if got := s.resources(); len(got) != 2 || s.lock != nil {

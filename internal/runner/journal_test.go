@@ -134,7 +134,9 @@ func TestResourcesOfAKilledEngineAreImported(t *testing.T) {
 			if plan.Import != 2 || plan.Add != 1 || plan.Untracked != nil {
 				t.Fatalf("%+v\n%s", plan, s.logs[3])
 			}
-			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed created terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
+			if log := string(s.logs[3]); !strings.Contains(log,
+				"journal: an apply that was killed created terraform_data.a[\"x\"] ("+made["a[x]"]+
+					"), and the state does not have it: it is imported") {
 				t.Errorf("the log does not contain the import:\n%s", log)
 			}
 			run(t, s, nil, apply)
@@ -182,7 +184,8 @@ func TestDestroyDeletesResourcesOfAKilledEngine(t *testing.T) {
 					gone[e.ID] = e.Action == "delete"
 				}
 			}
-			if done := s.done(4).Done; done.Failure != nil || len(s.ids()) != 0 || !gone[made["a[x]"]] || !gone[made["a[y]"]] {
+			if done := s.done(4).Done; done.Failure != nil || len(s.ids()) != 0 || !gone[made["a[x]"]] ||
+				!gone[made["a[y]"]] {
 				t.Errorf("%+v, %v, %v of %v", done, s.ids(), gone, made)
 			}
 		})
@@ -193,7 +196,8 @@ func TestDestroyDeletesResourcesOfAKilledEngine(t *testing.T) {
 func TestKilledReplacementIsImported(t *testing.T) {
 	for _, engine := range bothEngines {
 		for order, lifecycle := range map[string]string{
-			"destroyed first": "", "created first": "lifecycle { create_before_destroy = true }", "and the state knows that it is to go": "",
+			"destroyed first": "", "created first": "lifecycle { create_before_destroy = true }",
+			"and the state knows that it is to go": "",
 		} {
 			t.Run(engine+", "+order, func(t *testing.T) {
 				t.Parallel()
@@ -211,9 +215,10 @@ resource "terraform_data" "a" {
 				first.Engine = engine
 				run(t, s, nil, s.planned(first, nil))
 				old := s.ids()["a"]
-				// Tainted, so that it is replaced though nothing else changed: terraform_data forgets at an import what it was made
-				// with.
-				s.state = bytes.Replace(s.state, []byte(`"schema_version"`), []byte(`"status":"tainted","schema_version"`), 1)
+				// Tainted, so that it is replaced though nothing else changed: terraform_data forgets at an import what
+				// it was made with.
+				s.state = bytes.Replace(s.state, []byte(`"schema_version"`),
+					[]byte(`"status":"tainted","schema_version"`), 1)
 				// Where it is created first, the old one is destroyed only after what depends on it, which waits.
 				source := code("2", `
 resource "terraform_data" "b" {
@@ -258,10 +263,14 @@ func TestResourcesThatCannotBeImportedAreReported(t *testing.T) {
 			s := newTestServer(t)
 			s.journal = []runnerapi.JournalEntry{
 				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
-				{Address: "terraform_data.gone", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone"},
-				{Address: "module.gone[0].terraform_data.x", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-x"},
-				{Address: `terraform_data.c["gone"]`, Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone-c"},
-				{Address: `terraform_data.c["there"]`, Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-c"},
+				{Address: "terraform_data.gone", Type: "terraform_data", Action: "create", IDKey: "id",
+					ID: "id-of-gone"},
+				{Address: "module.gone[0].terraform_data.x", Type: "terraform_data", Action: "create", IDKey: "id",
+					ID: "id-of-x"},
+				{Address: `terraform_data.c["gone"]`, Type: "terraform_data", Action: "create", IDKey: "id",
+					ID: "id-of-gone-c"},
+				{Address: `terraform_data.c["there"]`, Type: "terraform_data", Action: "create", IDKey: "id",
+					ID: "id-of-c"},
 				{Address: "terraform_data.b", Type: "terraform_data", Action: "create"},
 			}
 			order := s.plan(1, s.put(file("main.tf", `
@@ -286,7 +295,8 @@ resource "terraform_data" "c" { for_each = toset(["there"]) }`)))
 				}
 			}
 			slices.Sort(left)
-			if diff := cmp.Diff([]string{"module.gone[0].terraform_data.x", "terraform_data.b", `terraform_data.c["gone"]`, "terraform_data.gone"}, left); diff != "" {
+			if diff := cmp.Diff([]string{"module.gone[0].terraform_data.x", "terraform_data.b",
+				`terraform_data.c["gone"]`, "terraform_data.gone"}, left); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -312,7 +322,9 @@ func TestReplacedResourceOfAnotherCreatorIsKept(t *testing.T) {
 			second.Engine = engine
 			s.planned(second, nil)
 			plan := s.done(3).Done.Plan
-			want := []runnerapi.UntrackedResource{{Address: "terraform_data.a", Reason: "the state has another one at its address, which a user put there since"}}
+			want := []runnerapi.UntrackedResource{
+				{Address: "terraform_data.a", Reason: "the state has another one at its address, which a user put " +
+					"there since"}}
 			if diff := cmp.Diff(want, plan.Untracked); diff != "" || plan.Changes {
 				t.Errorf("%+v %s\n%s", plan, diff, s.logs[3])
 			}
@@ -329,7 +341,8 @@ func TestReplacedResourceOfAnotherCreatorIsKept(t *testing.T) {
 // The plan fails as it would without a journal.
 func TestPlanThatFailsWithoutImportsLeavesNothingOut(t *testing.T) {
 	s := newTestServer(t)
-	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create",
+		IDKey: "id", ID: "id-of-a"}}
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", `variable "day" { default = "Friday" }
 resource "terraform_data" "a" {
   lifecycle {
@@ -340,7 +353,8 @@ resource "terraform_data" "a" {
   }
 }`))))
 	done := s.done(1).Done
-	if done.Failure == nil || !strings.Contains(done.Failure.Message, "not today") || strings.Contains(string(s.logs[1]), "cannot be taken") {
+	if done.Failure == nil || !strings.Contains(done.Failure.Message, "not today") ||
+		strings.Contains(string(s.logs[1]), "cannot be taken") {
 		t.Errorf("%+v\n%s", done, s.logs[1])
 	}
 }
@@ -349,7 +363,8 @@ resource "terraform_data" "a" {
 func TestImportBlockOfTheCodeIsKept(t *testing.T) {
 	for _, engine := range bothEngines {
 		s := newTestServer(t)
-		s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+		s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create",
+			IDKey: "id", ID: "id-of-a"}}
 		order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}
 import {
   to = terraform_data.a
@@ -417,11 +432,13 @@ func TestApplyWithoutAStateKeepsTheJournal(t *testing.T) {
 			}
 			state["serial"] = 99
 			s.state, _ = json.Marshal(state)
-			s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.lost", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id"}}
+			s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.lost", Type: "terraform_data",
+				Action: "create", IDKey: "id", ID: "id"}}
 			s.requests = nil
 			run(t, s, nil, apply)
 			done := s.done(4).Done
-			if done.Failure == nil || done.Saved || len(s.journal) != 1 || !slices.Contains(s.requests, "UNLOCK /v1/state") {
+			if done.Failure == nil || done.Saved || len(s.journal) != 1 ||
+				!slices.Contains(s.requests, "UNLOCK /v1/state") {
 				t.Errorf("%+v, journal %v\n%v\n%s", done, s.journal, s.requests, s.logs[4])
 			}
 		})
@@ -450,7 +467,8 @@ func TestPlanEndsAJournal(t *testing.T) {
 				order.Engine = engine
 				run(t, s, nil, s.planned(order, nil))
 				creation := func(address, id string) runnerapi.JournalEntry {
-					return runnerapi.JournalEntry{Address: address, Type: "terraform_data", Action: "create", IDKey: "id", ID: id}
+					return runnerapi.JournalEntry{Address: address, Type: "terraform_data", Action: "create",
+						IDKey: "id", ID: id}
 				}
 				s.journal = []runnerapi.JournalEntry{creation("terraform_data.a", s.ids()["a"])}
 				if tt.lost != "" {
@@ -459,7 +477,8 @@ func TestPlanEndsAJournal(t *testing.T) {
 				order = s.plan(3, s.put(file("main.tf", tt.code)))
 				order.Engine = engine
 				run(t, s, nil, order)
-				if done := s.done(3).Done; done.Plan == nil || (done.Settled == journalEnd) != tt.ended || (s.journal == nil) != tt.ended {
+				if done := s.done(3).Done; done.Plan == nil || (done.Settled == journalEnd) != tt.ended ||
+					(s.journal == nil) != tt.ended {
 					t.Errorf("%+v, journal %v\n%s", done, s.journal, s.logs[3])
 				}
 			})
@@ -469,7 +488,8 @@ func TestPlanEndsAJournal(t *testing.T) {
 
 // A user has to decide about such a journal.
 func TestUnreadableJournalIsNotRetried(t *testing.T) {
-	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError", http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
+	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError",
+		http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
 		s := newTestServer(t)
 		s.refuse = func(r *http.Request) int {
 			if r.URL.Path == "/v1/journal" {
@@ -480,7 +500,8 @@ func TestUnreadableJournalIsNotRetried(t *testing.T) {
 		order := s.plan(1, s.put(file("main.tf", two)))
 		order.Patience = time.Millisecond
 		run(t, s, nil, order)
-		if f := s.done(1).Done.Failure; f == nil || f.Class != class || !strings.Contains(f.Message, "refused by the test") {
+		if f := s.done(1).Done.Failure; f == nil || f.Class != class ||
+			!strings.Contains(f.Message, "refused by the test") {
 			t.Errorf("%d: %+v", code, f)
 		}
 	}
@@ -492,17 +513,21 @@ func TestResourcesLeftOutOfAPlanAreReported(t *testing.T) {
 	const fit = 101 // with IDs of 10 KiB
 	for i := range fit + 2 {
 		s.journal = append(s.journal, runnerapi.JournalEntry{
-			Address: fmt.Sprintf("terraform_data.a[%d]", i), Type: "terraform_data", Action: "create", IDKey: "id", ID: fmt.Sprintf("%010240d", i),
+			Address: fmt.Sprintf("terraform_data.a[%d]", i), Type: "terraform_data", Action: "create", IDKey: "id",
+			ID: fmt.Sprintf("%010240d", i),
 		})
 	}
-	run(t, s, nil, s.plan(1, s.put(file("main.tf", fmt.Sprintf(`resource "terraform_data" "a" { count = %d }`, fit+2)))))
+	run(t, s, nil, s.plan(1, s.put(
+		file("main.tf", fmt.Sprintf(`resource "terraform_data" "a" { count = %d }`, fit+2)))))
 	plan := s.done(1).Done.Plan
 	if plan == nil || plan.Import != fit || plan.Add != 2 {
 		t.Fatalf("%+v\n%.3000s", plan, s.logs[1])
 	}
 	const why = "one plan takes in at most 500 resources, and at most 1024 KiB of import blocks"
-	want := []runnerapi.UntrackedResource{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
-	if diff := cmp.Diff(want, plan.Untracked); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
+	want := []runnerapi.UntrackedResource{{Address: `terraform_data.a[99]`, Reason: why},
+		{Address: `terraform_data.a[9]`, Reason: why}}
+	if diff := cmp.Diff(want, plan.Untracked); diff != "" ||
+		!strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
 		t.Error(diff)
 	}
 }
@@ -510,12 +535,14 @@ func TestResourcesLeftOutOfAPlanAreReported(t *testing.T) {
 // A part of the plan could leave out what is to be taken into the state.
 func TestPlanWithOptionsWaitsForAJournal(t *testing.T) {
 	s := newTestServer(t)
-	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create",
+		IDKey: "id", ID: "id-of-a"}}
 	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`)))
 	order.PlanOptions = &runnerapi.PlanOptions{Replace: []string{"terraform_data.a"}}
 	run(t, s, nil, order)
 	done := s.done(1).Done
-	if done.Failure == nil || done.Failure.Class != runnerapi.FailureConfigurationError || !strings.Contains(done.Failure.Message, "an apply was killed") || s.journal == nil {
+	if done.Failure == nil || done.Failure.Class != runnerapi.FailureConfigurationError ||
+		!strings.Contains(done.Failure.Message, "an apply was killed") || s.journal == nil {
 		t.Errorf("%+v\n%s", done, s.logs[1])
 	}
 }

@@ -155,7 +155,8 @@ func TestRunnerContinuesWhenOutputIsNotRead(t *testing.T) {
 	if err := program.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 || !strings.Contains(string(s.logs[2]), "Apply complete!") {
+	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 ||
+		!strings.Contains(string(s.logs[2]), "Apply complete!") {
 		t.Errorf("%+v\n%s", report.Done.Failure, s.logs[2])
 	}
 }

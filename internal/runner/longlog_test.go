@@ -27,7 +27,8 @@ func TestLogOfManyBytesIsCut(t *testing.T) {
 			s := newTestServer(t)
 			s.quiet = true
 			order := s.plan(1, s.put(file("main.tf", two)))
-			order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: "echo begin\n" + fmt.Sprintf(line, bytes) + "\necho end\n"}}
+			order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: "echo begin\n" +
+				fmt.Sprintf(line, bytes) + "\necho end\n"}}
 			begin := time.Now()
 			p := startPod(t, s, nil)
 			stop, most := make(chan struct{}), make(chan uint64)

@@ -37,16 +37,20 @@ func TestOutOfMemoryIsReported(t *testing.T) {
 		message string
 	}{
 		"the engine is killed for it": {
-			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve + "kill -9 $PPID; sleep 1", 137,
-			"OpenTofu was killed (SIGKILL): the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve +
+				"kill -9 $PPID; sleep 1", 137,
+			"OpenTofu was killed (SIGKILL): the container ran out of memory (its limit is 256Mi): raise " +
+				"spec.runner.resources.limits.memory",
 		},
 		"without a limit": {
-			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "max\n"}, starve + "kill -9 $PPID; sleep 1", 137,
+			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "max\n"}, starve +
+				"kill -9 $PPID; sleep 1", 137,
 			"OpenTofu was killed (SIGKILL): the container ran out of memory: raise spec.runner.resources.limits.memory",
 		},
 		"what the engine started is": {
 			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve + "kill -9 $$", 1,
-			"; a process was killed: the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+			"; a process was killed: the container ran out of memory (its limit is 256Mi): raise " +
+				"spec.runner.resources.limits.memory",
 		},
 		"the engine is killed for another reason": {
 			map[string]string{"memory.events": "oom_kill 4\n"}, "kill -9 $PPID; sleep 1", 137,
@@ -54,7 +58,8 @@ func TestOutOfMemoryIsReported(t *testing.T) {
 		},
 		"the engine is killed for an unknown reason": {
 			map[string]string{"memory.max": "268435456\n"}, "kill -9 $PPID; sleep 1", 137,
-			"OpenTofu was killed (SIGKILL): most likely the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+			"OpenTofu was killed (SIGKILL): most likely the container ran out of memory (its limit is 256Mi): raise " +
+				"spec.runner.resources.limits.memory",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +73,9 @@ resource "terraform_data" "a" {
   provisioner "local-exec" { command = "`+command+`" }
 }`))), nil))
 			report := s.done(2)
-			if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != tt.code || report.Done.Failure.Class != "Transient" || !strings.HasSuffix(report.Done.Failure.Message, tt.message) {
+			if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != tt.code ||
+				report.Done.Failure.Class != "Transient" || !strings.HasSuffix(report.Done.Failure.Message,
+				tt.message) {
 				t.Errorf("%s %d %+v", steps(report), *report.Steps[2].ExitCode, report.Done.Failure)
 			}
 		})
@@ -82,8 +89,8 @@ func TestOutOfMemoryInAHookIsReported(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", "")))
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
 	run(t, s, nil, order)
-	want := runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and printed nothing; a process was killed: " +
-		"the container ran out of memory: raise spec.runner.resources.limits.memory"}
+	want := runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and printed " +
+		"nothing; a process was killed: the container ran out of memory: raise spec.runner.resources.limits.memory"}
 	if got := *s.done(1).Done.Failure; got != want {
 		t.Errorf("got %+v", got)
 	}
@@ -92,7 +99,8 @@ func TestOutOfMemoryInAHookIsReported(t *testing.T) {
 // A pod may be deleted by force while its process remains: the engine is interrupted because another one may begin, and
 // its state is sent.
 func TestAttemptThatIsNotCurrentInterruptsTheEngine(t *testing.T) {
-	for name, code := range map[string]int{"the pod's token is worth nothing": http.StatusUnauthorized, "the Run names another": http.StatusForbidden} {
+	for name, code := range map[string]int{"the pod's token is worth nothing": http.StatusUnauthorized,
+		"the Run names another": http.StatusForbidden} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
@@ -114,7 +122,8 @@ func TestAttemptThatIsNotCurrentInterruptsTheEngine(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(2)
-			if report.Done.Failure.Class != "Transient" || report.Done.Failure.Message != interrupt.ErrDisowned.Error() {
+			if report.Done.Failure.Class != "Transient" ||
+				report.Done.Failure.Message != interrupt.ErrDisowned.Error() {
 				t.Errorf("%s %+v", steps(report), report.Done.Failure)
 			}
 			if strings.Contains(p.output.String(), "(local-exec): slow2") || len(s.rescued) == 0 {

@@ -41,7 +41,8 @@ func TestOperationsOfAnApplyAreReported(t *testing.T) {
 				t.Errorf("a plan has operations: %s", s.operations[1])
 			}
 			checkStates(t, s.operationsOf(2), map[string]string{
-				`terraform_data.a["x"]`: "Started Succeeded", `terraform_data.a["y"]`: "Started Succeeded", "terraform_data.b": "Started",
+				`terraform_data.a["x"]`: "Started Succeeded", `terraform_data.a["y"]`: "Started Succeeded",
+				"terraform_data.b": "Started",
 			})
 
 			failing := s.put(file("main.tf", `

@@ -95,9 +95,12 @@ func TestAResourceThatIsGoneEverywhereIsTakenOutOfTheState(t *testing.T) {
 				env := []string{"TF_CLI_CONFIG_FILE=" + config, "CLOUD_URL=" + server.URL}
 				s := newTestServer(t)
 				code := func(resources string) string {
-					return s.put(file("main.tf", "terraform {\n  required_providers { cloud = { source = \"cairn.dev/test/cloud\" } }\n}\n"+resources))
+					return s.put(
+						file("main.tf", "terraform {\n  required_providers { cloud = { source = "+
+							"\"cairn.dev/test/cloud\" } }\n}\n"+resources))
 				}
-				const a, b = `resource "cloud_thing" "a" { name = "a" }` + "\n", `resource "cloud_thing" "b" { name = "b" }` + "\n"
+				const a, b = `resource "cloud_thing" "a" { name = "a" }` +
+					"\n", `resource "cloud_thing" "b" { name = "b" }` + "\n"
 				s.appliedWith(engine, 1, code(a+b), env...)
 				if err := clouds.Delete("b"); err != nil {
 					t.Fatal(err)
@@ -176,7 +179,8 @@ output "size" { value = cloud_thing.a.attributes.size }
 			order := s.plan(3, code(2, b+"resource \"cloud_thing\" \"c\" { name = \"c\" }\n"))
 			order.Engine, order.PlanOptions = engine, &runnerapi.PlanOptions{RefreshOnly: true}
 			plan := s.replanned(order, env...)
-			if !plan.Changes || plan.StateOnly || plan.Refresh != 1 || plan.Forget != 1 || plan.Add+plan.Change+plan.Destroy != 0 {
+			if !plan.Changes || plan.StateOnly || plan.Refresh != 1 || plan.Forget != 1 ||
+				plan.Add+plan.Change+plan.Destroy != 0 {
 				t.Fatalf("%+v", plan)
 			}
 			if got := step(t, s.done(3), "plan").Message; got != "1 to forget, 1 to refresh in the state" {
@@ -190,7 +194,8 @@ output "size" { value = cloud_thing.a.attributes.size }
 			if err := p.wait(); err != nil || done.Failure != nil {
 				t.Fatalf("%v, %+v\n%s", err, done.Failure, p.output)
 			}
-			if got := strings.Join(s.resources(), " "); got != "a" || !strings.Contains(strings.ReplaceAll(string(s.state), " ", ""), `"size":"7"`) {
+			if got := strings.Join(s.resources(), " "); got != "a" ||
+				!strings.Contains(strings.ReplaceAll(string(s.state), " ", ""), `"size":"7"`) {
 				t.Errorf("the state has %q\n%s", got, s.state)
 			}
 			for _, call := range clouds.History()[calls:] {
@@ -213,12 +218,13 @@ output "size" { value = cloud_thing.a.attributes.size }
 func TestAStateIsEncryptedAnewWhereNothingElseChanges(t *testing.T) {
 	const resource = "resource \"terraform_data\" \"a\" {}\n"
 	key := func(name string) string {
-		return fmt.Sprintf("key_provider \"pbkdf2\" %[1]q {\n  passphrase = \"correct-horse-%[1]s\"\n  iterations = 200000\n}\n"+
-			"method \"aes_gcm\" %[1]q {\n  keys = key_provider.pbkdf2.%[1]s\n}\n", name)
+		return fmt.Sprintf("key_provider \"pbkdf2\" %[1]q {\n  passphrase = \"correct-horse-%[1]s\"\n  iterations = "+
+			"200000\n}\nmethod \"aes_gcm\" %[1]q {\n  keys = key_provider.pbkdf2.%[1]s\n}\n", name)
 	}
 	const plain = "method \"unencrypted\" \"plain\" {}\n"
 	state := func(method, fallback string) string {
-		return fmt.Sprintf("state {\n  method = method.%s\n  fallback {\n    method = method.%s\n  }\n}\n", method, fallback)
+		return fmt.Sprintf("state {\n  method = method.%s\n  fallback {\n    method = method.%s\n  }\n}\n",
+			method, fallback)
 	}
 	for name, inVariable := range map[string]bool{"in the code": false, "in TF_ENCRYPTION": true} {
 		t.Run(name, func(t *testing.T) {
@@ -227,17 +233,20 @@ func TestAStateIsEncryptedAnewWhereNothingElseChanges(t *testing.T) {
 			s.appliedWith("OpenTofu", 1, s.put(file("main.tf", resource)))
 			attempt := int32(3)
 			for _, stage := range []struct{ name, encryption, has string }{
-				{"turned on", plain + key("one") + state("aes_gcm.one", "unencrypted.plain"), "key_provider.pbkdf2.one"},
+				{"turned on", plain + key("one") + state("aes_gcm.one", "unencrypted.plain"),
+					"key_provider.pbkdf2.one"},
 				{"rotated", key("one") + key("two") + state("aes_gcm.two", "aes_gcm.one"), "key_provider.pbkdf2.two"},
 				{"turned off", plain + key("two") + state("unencrypted.plain", "aes_gcm.two"), "terraform_data"},
 			} {
-				source, env := s.put(file("main.tf", "terraform {\nencryption {\n"+stage.encryption+"}\n}\n"+resource)), ""
+				source, env := s.put(file("main.tf", "terraform {\nencryption {\n"+stage.encryption+"}\n}\n"+resource)),
+					""
 				if inVariable {
 					source, env = s.put(file("main.tf", resource)), stage.encryption
 				}
 				plan := s.appliedWith("OpenTofu", attempt, source, "TF_ENCRYPTION="+env)
 				got := step(t, s.done(attempt), "plan").Message
-				if !plan.Changes || !plan.StateOnly || plan.Add != 0 || got != "only the state changes: the code encrypts it in another way" {
+				if !plan.Changes || !plan.StateOnly || plan.Add != 0 ||
+					got != "only the state changes: the code encrypts it in another way" {
 					t.Fatalf("%s: %+v: %s\n%s", stage.name, plan, got, s.logs[attempt])
 				}
 				if !strings.Contains(string(s.state), stage.has) {

@@ -41,7 +41,8 @@ func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			// The runner finds out only from the output of the engine that it is a secret.
-			order := s.plan(1, s.put(file("main.tf", secretive), file("terraform.tfvars", fmt.Sprintf("password = %q\n", canary))))
+			order := s.plan(1,
+				s.put(file("main.tf", secretive), file("terraform.tfvars", fmt.Sprintf("password = %q\n", canary))))
 			order.Engine = engine
 			order.Hooks = []runnerapi.Hook{hookAt("After", "plan", "true")} // which may read the text
 			p := run(t, s, nil, order)
@@ -70,13 +71,15 @@ func TestPlanFormsAreStoredWithoutSecrets(t *testing.T) {
 			}
 			hooks, err := os.ReadFile(filepath.Join(p.work, "plan.json"))
 			ofHooks, err2 := plan.Parse(hooks)
-			if err := errors.Join(err, err2); err != nil || bytes.Contains(hooks, []byte(canary)) || !cmp.Equal(ofHooks, view) {
+			if err := errors.Join(err, err2); err != nil || bytes.Contains(hooks, []byte(canary)) ||
+				!cmp.Equal(ofHooks, view) {
 				t.Errorf("hooks get %s: %v", hooks, err)
 			}
 			if _, err := os.Stat(filepath.Join(p.work, "plan.document.json")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the plan with its secrets stays in the pod: %v", err)
 			}
-			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/document") {
+			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 ||
+				at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/document") {
 				t.Errorf("%v", s.requests)
 			}
 		})
@@ -128,12 +131,16 @@ func TestPlanWithoutForms(t *testing.T) {
 		policy    runnerapi.Failure
 		steps     string
 	}{
-		"the engine fails": {"echo 'Error: out of luck' >&2; exit 1", "the plan's JSON is not kept: OpenTofu ended with exit code 1: Error: out of luck\n",
-			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: OpenTofu ended with exit code 1: Error: out of luck"}, "fetch= init= plan! policy-"},
+		"the engine fails": {"echo 'Error: out of luck' >&2; exit 1",
+			"the plan's JSON is not kept: OpenTofu ended with exit code 1: Error: out of luck\n",
+			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: OpenTofu ended with exit " +
+				"code 1: Error: out of luck"}, "fetch= init= plan! policy-"},
 		"it is no JSON": {"echo nonsense", "the plan's JSON is not kept: read what OpenTofu shows of the plan: ",
-			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows of the plan: "}, "fetch= init= plan! policy-"},
+			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows " +
+				"of the plan: "}, "fetch= init= plan! policy-"},
 		"it is too large": {"head -c 34000000 /dev/zero", "the plan's JSON is not kept: it has more than 32 MiB\n",
-			runnerapi.Failure{Class: "PolicyDenied", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
+			runnerapi.Failure{Class: "PolicyDenied", Message: "the plan is too large to be checked by policies"},
+			"fetch= init= plan= policy!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +159,9 @@ func TestPlanWithoutForms(t *testing.T) {
 			order = s.plan(1, s.put(file("main.tf", two)))
 			order.Policy = true
 			_, report = fake(t, s, order, test.show)
-			if failure := report.Done.Failure; allSteps(report) != test.steps || failure == nil || failure.Class != test.policy.Class || !strings.HasPrefix(failure.Message, test.policy.Message) || len(s.checked) > 0 {
+			if failure := report.Done.Failure; allSteps(report) != test.steps || failure == nil ||
+				failure.Class != test.policy.Class || !strings.HasPrefix(failure.Message, test.policy.Message) ||
+				len(s.checked) > 0 {
 				t.Errorf("%s %+v", allSteps(report), failure)
 			}
 		})

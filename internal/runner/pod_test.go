@@ -45,7 +45,8 @@ func bin(t testing.TB) string {
 // startPod starts a runner with files in its inputs folder.
 func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...string) *pod {
 	t.Helper()
-	p := &pod{t: t, work: cmp.Or(s.work, t.TempDir()), inputs: t.TempDir(), output: &lockedBuffer{}, ended: make(chan error, 1)}
+	p := &pod{t: t, work: cmp.Or(s.work, t.TempDir()), inputs: t.TempDir(), output: &lockedBuffer{},
+		ended: make(chan error, 1)}
 	for name, text := range inputs {
 		path := filepath.Join(p.inputs, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -71,7 +72,8 @@ func startPod(t testing.TB, s *testServer, inputs map[string]string, env ...stri
 			Server: s.server.URL, CA: s.ca(), Options: attempt.Options{
 				TokenFile: token, Work: p.work, Inputs: p.inputs,
 				Environ: slices.Concat(
-					[]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_SERVER_CA_PEM=pem"}, program.Garbage(t), env,
+					[]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_SERVER_CA_PEM=pem"},
+					program.Garbage(t), env,
 				),
 				Output: output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
 				Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
@@ -144,7 +146,8 @@ func steps(report runnerapi.Report) string {
 func allSteps(report runnerapi.Report) string {
 	var words []string
 	for _, step := range report.Steps {
-		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?", "Skipped": "-", "Waiting": "."}[step.State])
+		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?",
+			"Skipped": "-", "Waiting": "."}[step.State])
 	}
 	return strings.Join(words, " ")
 }

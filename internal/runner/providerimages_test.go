@@ -40,7 +40,8 @@ func TestProvidersOfImages(t *testing.T) {
 	t.Parallel()
 	registry := newTimeRegistry(t)
 	registry.Add("hashicorp", "time", "0.15.0", timeProvider(t, "newer"))
-	release, err := newMirror(t, registry, providers.Options{}).Version(t.Context(), providers.Provider{Hostname: timeHost, Namespace: "hashicorp", Type: "time"}, "0.14.2")
+	release, err := newMirror(t, registry, providers.Options{}).Version(t.Context(),
+		providers.Provider{Hostname: timeHost, Namespace: "hashicorp", Type: "time"}, "0.14.2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +61,22 @@ func TestProvidersOfImages(t *testing.T) {
 		// advised: the log says how to use the image.
 		advised bool
 	}{
-		"pinned":                     {image: "0.14.2", lock: func(h1 string) []string { return []string{elsewhere, h1} }, mirror: true, linked: true, version: "0.14.2"},
-		"pinned, without a mirror":   {image: "0.14.2", lock: func(h1 string) []string { return []string{h1} }, linked: true, version: "0.14.2"},
-		"pinned by an archive alone": {image: "0.14.2", lock: func(string) []string { return []string{zip} }, mirror: true, requests: true, version: "0.14.2", advised: true},
-		"pinned on another platform": {image: "0.14.2", lock: func(string) []string { return []string{elsewhere, zip} }, mirror: true, requests: true, version: "0.14.2", advised: true},
-		"pinned to another version":  {image: "0.15.0", lock: func(string) []string { return []string{zip} }, mirror: true, requests: true, version: "0.14.2"},
-		"not pinned":                 {image: "0.14.2", mirror: true, requests: true, version: "0.15.0"},
+		"pinned": {image: "0.14.2", lock: func(h1 string) []string {
+			return []string{elsewhere, h1}
+		}, mirror: true, linked: true, version: "0.14.2"},
+		"pinned, without a mirror": {image: "0.14.2", lock: func(h1 string) []string {
+			return []string{h1}
+		}, linked: true, version: "0.14.2"},
+		"pinned by an archive alone": {image: "0.14.2", lock: func(string) []string {
+			return []string{zip}
+		}, mirror: true, requests: true, version: "0.14.2", advised: true},
+		"pinned on another platform": {image: "0.14.2", lock: func(string) []string {
+			return []string{elsewhere, zip}
+		}, mirror: true, requests: true, version: "0.14.2", advised: true},
+		"pinned to another version": {image: "0.15.0", lock: func(string) []string {
+			return []string{zip}
+		}, mirror: true, requests: true, version: "0.14.2"},
+		"not pinned": {image: "0.14.2", mirror: true, requests: true, version: "0.15.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +86,9 @@ func TestProvidersOfImages(t *testing.T) {
 			h1 := p.mountImage(t, test.image)
 			files := []entry{file("main.tf", clock())}
 			if test.lock != nil {
-				files = append(files, file(engine.LockFile, fmt.Sprintf("provider %q {\n  version = \"0.14.2\"\n  hashes = [\"%s\"]\n}\n", timeHost+"/hashicorp/time", strings.Join(test.lock(h1), `", "`))))
+				files = append(files,
+					file(engine.LockFile, fmt.Sprintf("provider %q {\n  version = \"0.14.2\"\n  hashes = [\"%s\"]\n}\n",
+						timeHost+"/hashicorp/time", strings.Join(test.lock(h1), `", "`))))
 			}
 			order := s.planProviders(1, files...)
 			order.Providers = test.mirror
@@ -85,7 +98,8 @@ func TestProvidersOfImages(t *testing.T) {
 				t.Fatal(err)
 			}
 			report, log := s.done(1), string(s.logs[1])
-			if steps(report) != "fetch= init= plan=" || !strings.Contains(log, "hashicorp/time v"+test.version) || strings.Contains(log, advice) != test.advised {
+			if steps(report) != "fetch= init= plan=" || !strings.Contains(log, "hashicorp/time v"+test.version) ||
+				strings.Contains(log, advice) != test.advised {
 				t.Fatalf("%s %+v\n%s", steps(report), report.Done.Failure, log)
 			}
 			if asked := s.sent("/v1/providers/"); (asked > 0) != test.requests {

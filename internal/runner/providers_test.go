@@ -145,7 +145,8 @@ func TestProvidersAreFetchedFromTheServerOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(lock); !strings.Contains(text, `version = "0.14.2"`) || strings.Count(text, `"h1:`) != 1 || strings.Count(text, `"zh:`) != 2 {
+	if text := string(lock); !strings.Contains(text, `version = "0.14.2"`) || strings.Count(text, `"h1:`) != 1 ||
+		strings.Count(text, `"zh:`) != 2 {
 		t.Errorf("the lock file does not hold for every platform:\n%s", text)
 	}
 
@@ -202,7 +203,8 @@ func TestProviderThatChangedSinceThePlanIsRejected(t *testing.T) {
 	s.mirror(newMirror(t, registry, providers.Options{})) // one that has never seen the first
 	run(t, s, nil, apply)
 	report := s.done(2)
-	if steps(report) != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "doesn't match any of the checksums previously recorded in the dependency lock file") {
+	if steps(report) != "fetch= init!" || !strings.Contains(report.Done.Failure.Message,
+		"doesn't match any of the checksums previously recorded in the dependency lock file") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	if s.state != nil || s.lock != nil {
@@ -217,17 +219,22 @@ func TestLockFileOfTheCodeIsUsed(t *testing.T) {
 	s := newTestServer(t)
 	s.mirror(newMirror(t, registry, providers.Options{}))
 	lock := func(hash string) entry {
-		return file(".terraform.lock.hcl", fmt.Sprintf("provider %q {\n  version = \"0.14.2\"\n  hashes = [%q]\n}\n", timeHost+"/hashicorp/time", hash))
+		return file(".terraform.lock.hcl", fmt.Sprintf("provider %q {\n  version = \"0.14.2\"\n  hashes = [%q]\n}\n",
+			timeHost+"/hashicorp/time", hash))
 	}
-	run(t, s, nil, s.planProviders(1, file("main.tf", clock()), lock("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")))
-	if report := s.done(1); steps(report) != "fetch= init!" || !strings.Contains(report.Done.Failure.Message, "recorded in the dependency lock file") {
+	run(t, s, nil, s.planProviders(1, file("main.tf", clock()),
+		lock("h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")))
+	if report := s.done(1); steps(report) != "fetch= init!" || !strings.Contains(report.Done.Failure.Message,
+		"recorded in the dependency lock file") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
-	release, err := newMirror(t, registry, providers.Options{}).Version(t.Context(), providers.Provider{Hostname: timeHost, Namespace: "hashicorp", Type: "time"}, "0.14.2")
+	release, err := newMirror(t, registry, providers.Options{}).Version(t.Context(),
+		providers.Provider{Hostname: timeHost, Namespace: "hashicorp", Type: "time"}, "0.14.2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, s, nil, s.planProviders(2, file("main.tf", clock()), lock(release.Archives["linux_"+runtime.GOARCH].Hashes[0])))
+	run(t, s, nil, s.planProviders(2, file("main.tf", clock()),
+		lock(release.Archives["linux_"+runtime.GOARCH].Hashes[0])))
 	if report := s.done(2); steps(report) != "fetch= init= plan=" || !strings.Contains(string(s.logs[2]), "v0.14.2") {
 		t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, s.logs[2])
 	}
@@ -249,11 +256,13 @@ func TestMissingProviderIsExplained(t *testing.T) {
 		options providers.Options
 		want    string
 	}{
-		"an archive with other bytes": {answer: answer(".zip", 200, "evil"), want: "verification failed: its checksum is"},
-		"a signature of another":      {answer: answer(".sig", 200, "evil"), want: "verification failed: the signature"},
-		"no such provider":            {answer: answer("/versions", 404, ""), want: "not in the mirror of providers"},
-		"a registry that is away":     {answer: answer("", 503, ""), want: "answers 503 Service Unavailable"},
-		"an offline mirror":           {options: providers.Options{Offline: true}, want: "not in the mirror of providers, which is offline"},
+		"an archive with other bytes": {answer: answer(".zip", 200, "evil"),
+			want: "verification failed: its checksum is"},
+		"a signature of another":  {answer: answer(".sig", 200, "evil"), want: "verification failed: the signature"},
+		"no such provider":        {answer: answer("/versions", 404, ""), want: "not in the mirror of providers"},
+		"a registry that is away": {answer: answer("", 503, ""), want: "answers 503 Service Unavailable"},
+		"an offline mirror": {options: providers.Options{Offline: true},
+			want: "not in the mirror of providers, which is offline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry.Answer(test.answer)
@@ -291,7 +300,8 @@ func writeArchive(t *testing.T, dir, version string, archives map[string][]byte)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "terraform-provider-time_"+version+"_"+platform+".zip"), archives[platform], 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "terraform-provider-time_"+version+"_"+platform+".zip"),
+		archives[platform], 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -309,7 +319,8 @@ func TestProvidersOfTheImageAreKept(t *testing.T) {
 	}{
 		"nothing": {func(*testing.T, string) []string { return nil }, "v0.15.0", true},
 		"a provider in an implied folder": {func(t *testing.T, home string) []string {
-			writeArchive(t, filepath.Join(home, ".terraform.d", "plugins", timeHost, "hashicorp", "time"), "0.14.2", archives)
+			writeArchive(t, filepath.Join(home, ".terraform.d", "plugins", timeHost, "hashicorp", "time"),
+				"0.14.2", archives)
 			return nil
 		}, "v0.14.2", false},
 		"a CLI configuration": {func(t *testing.T, home string) []string {
@@ -333,10 +344,13 @@ func TestProvidersOfTheImageAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(1)
-			if steps(report) != "fetch= init= plan=" || !strings.Contains(p.output.String(), "Installing hashicorp/time "+test.want) {
+			if steps(report) != "fetch= init= plan=" ||
+				!strings.Contains(p.output.String(), "Installing hashicorp/time "+test.want) {
 				t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, p.output)
 			}
-			asked := slices.ContainsFunc(s.requests, func(r string) bool { return strings.Contains(r, "/v1/providers/") })
+			asked := slices.ContainsFunc(s.requests, func(r string) bool {
+				return strings.Contains(r, "/v1/providers/")
+			})
 			if asked != test.asked {
 				t.Errorf("the mirror was asked: %v", asked)
 			}

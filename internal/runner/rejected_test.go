@@ -18,11 +18,14 @@ func TestErrorsOfUsersAreReported(t *testing.T) {
 		steps        string
 		message      string
 	}{
-		"a syntax error":     {code: "resource {\n", steps: "fetch= init!", message: "(main.tf:1)"},
-		"a missing variable": {code: `variable "need" {}`, steps: "fetch= init= plan!", message: `No value for required variable: The root module input variable "need" is not set`},
-		"a cloud block":      {code: "terraform {\n cloud {}\n}", steps: "fetch!", message: "main.tf:2: the code keeps its state in a cloud block"},
-		"another engine":     {code: two, engine: "~> 1.11.0", steps: "fetch= engine!", message: "this image has OpenTofu 1.12.6, and the Stack asks for ~> 1.11.0"},
-		"no constraint":      {code: two, engine: "newest", steps: "fetch= engine!", message: `version constraint "newest"`},
+		"a syntax error": {code: "resource {\n", steps: "fetch= init!", message: "(main.tf:1)"},
+		"a missing variable": {code: `variable "need" {}`, steps: "fetch= init= plan!",
+			message: `No value for required variable: The root module input variable "need" is not set`},
+		"a cloud block": {code: "terraform {\n cloud {}\n}", steps: "fetch!",
+			message: "main.tf:2: the code keeps its state in a cloud block"},
+		"another engine": {code: two, engine: "~> 1.11.0", steps: "fetch= engine!",
+			message: "this image has OpenTofu 1.12.6, and the Stack asks for ~> 1.11.0"},
+		"no constraint": {code: two, engine: "newest", steps: "fetch= engine!", message: `version constraint "newest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +35,8 @@ func TestErrorsOfUsersAreReported(t *testing.T) {
 			run(t, s, nil, order)
 			report := s.done(1)
 			failure := report.Done.Failure
-			if steps(report) != test.steps || failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(failure.Message, test.message) {
+			if steps(report) != test.steps || failure == nil || failure.Class != "ConfigurationError" ||
+				!strings.Contains(failure.Message, test.message) {
 				t.Errorf("%s %+v", steps(report), failure)
 			}
 			words := strings.Fields(test.steps)
@@ -40,10 +44,12 @@ func TestErrorsOfUsersAreReported(t *testing.T) {
 			if got := step(t, report, broken).Message; got != failure.Message {
 				t.Errorf("%q", got)
 			}
-			if rest := step(t, report, "plan"); broken != "plan" && (rest.State != "Skipped" || rest.Message != broken+" failed" || rest.StartedAt != nil) {
+			if rest := step(t, report, "plan"); broken != "plan" && (rest.State != "Skipped" || rest.Message != broken+
+				" failed" || rest.StartedAt != nil) {
 				t.Errorf("%+v", rest)
 			}
-			if said := strings.Fields(test.message)[0]; name != "a syntax error" && !strings.Contains(string(s.logs[1]), said) {
+			if said := strings.Fields(test.message)[0]; name != "a syntax error" &&
+				!strings.Contains(string(s.logs[1]), said) {
 				t.Errorf("the log does not say it:\n%s", s.logs[1])
 			}
 		})
@@ -57,12 +63,14 @@ func TestBytesMustMatchTheOrder(t *testing.T) {
 	s.plans[apply.PlanDigest] = append([]byte{}, s.plans[apply.PlanDigest]...)
 	s.plans[apply.PlanDigest][10] ^= 1
 	run(t, s, nil, apply)
-	if report := s.done(2); steps(report) != "fetch!" || report.Done.Failure.Class != "Transient" || !strings.Contains(report.Done.Failure.Message, "its digest is sha256:") {
+	if report := s.done(2); steps(report) != "fetch!" || report.Done.Failure.Class != "Transient" ||
+		!strings.Contains(report.Done.Failure.Message, "its digest is sha256:") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	s.sources[source] = s.putArchive(file("main.tf", two+"\n"))
 	run(t, s, nil, s.plan(3, source))
-	if report := s.done(3); steps(report) != "fetch!" || !strings.Contains(report.Done.Failure.Message, "fetch the code: its digest is") {
+	if report := s.done(3); steps(report) != "fetch!" || !strings.Contains(report.Done.Failure.Message,
+		"fetch the code: its digest is") {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }
@@ -89,7 +97,8 @@ func TestPlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.done(2)
-	if steps(report) != "apply!" || !strings.HasPrefix(report.Done.Failure.Message, "the plan is not the one that was approved") || s.lock != nil || s.inputs.Files != nil {
+	if steps(report) != "apply!" || !strings.HasPrefix(report.Done.Failure.Message,
+		"the plan is not the one that was approved") || s.lock != nil || s.inputs.Files != nil {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }
@@ -127,10 +136,12 @@ func TestOutputsThatCannotBeWrittenAreNoFailure(t *testing.T) {
 		}
 		run(t, s, nil, apply)
 		report := s.done(2)
-		if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil || len(report.Done.Outputs) != 1 {
+		if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil ||
+			len(report.Done.Outputs) != 1 {
 			t.Errorf("%d: %s %+v", code, steps(report), report.Done)
 		}
-		if got, want := report.Steps[3].Message, fmt.Sprintf("write the outputs: the server answered %d: refused by the test", code); got != want {
+		if got, want := report.Steps[3].Message,
+			fmt.Sprintf("write the outputs: the server answered %d: refused by the test", code); got != want {
 			t.Errorf("%q", got)
 		}
 	}
@@ -143,7 +154,8 @@ func TestHeldLockIsReportedWithTheMessageOfTheServer(t *testing.T) {
 	s.lock = []byte(`{"ID":"other","Who":"alice","Info":"the state is locked by user alice (dev@laptop)"}`)
 	run(t, s, nil, apply)
 	failure := s.done(2).Done.Failure
-	if failure.Class != "Transient" || failure.Message != "Error acquiring the state lock: the state is locked by user alice (dev@laptop)" {
+	if failure.Class != "Transient" || failure.Message != "Error acquiring the state lock: the state is locked by "+
+		"user alice (dev@laptop)" {
 		t.Errorf("%+v", failure)
 	}
 }
@@ -154,7 +166,8 @@ func TestHeldLockIsReported(t *testing.T) {
 	s.lock = []byte(`{"ID":"other","Operation":"OperationTypeApply","Who":"somebody@else","Created":"2026-01-02T03:04:05Z"}`)
 	run(t, s, nil, apply)
 	failure := s.done(2).Done.Failure
-	if failure.Class != "Transient" || !strings.Contains(failure.Message, "Error acquiring the state lock") || !strings.Contains(failure.Message, "somebody@else") {
+	if failure.Class != "Transient" || !strings.Contains(failure.Message, "Error acquiring the state lock") ||
+		!strings.Contains(failure.Message, "somebody@else") {
 		t.Errorf("%+v", failure)
 	}
 }

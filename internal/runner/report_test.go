@@ -27,7 +27,8 @@ func TestFirstReportHasAllSteps(t *testing.T) {
 	for _, report := range all {
 		lines = append(lines, allSteps(report))
 	}
-	if lines[0] != "fetch? init. after-init. plan. policy. outputs." || lines[len(lines)-1] != "fetch= init= after-init= plan= policy= outputs-" {
+	if lines[0] != "fetch? init. after-init. plan. policy. outputs." ||
+		lines[len(lines)-1] != "fetch= init= after-init= plan= policy= outputs-" {
 		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 	// One report a step that was begun, at most, and the last one: what is only listed or skipped costs none.

@@ -38,10 +38,12 @@ func TestStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	if steps(report) != "fetch= init= apply! rescue=" || report.Done.Failure.Class != "Transient" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
-	if got := report.Done.Failure.Message; !strings.Contains(got, "Failed to save state") || !strings.HasSuffix(got, "; state not written: the server answered 409: refused by the test") {
+	if got := report.Done.Failure.Message; !strings.Contains(got, "Failed to save state") ||
+		!strings.HasSuffix(got, "; state not written: the server answered 409: refused by the test") {
 		t.Errorf("%q", got)
 	}
-	if got := report.Steps[3].Message; got != "the state with serial 2 could not be written and was rescued; it is written before the next plan" {
+	if got := report.Steps[3].Message; got != "the state with serial 2 could not be written and was rescued; it is "+
+		"written before the next plan" {
 		t.Errorf("%q", got)
 	}
 	s.state = s.rescued
@@ -61,7 +63,8 @@ func TestRescuedStateNamesItsBaseVersion(t *testing.T) {
 	apply := s.planned(s.plan(3, s.put(file("main.tf", two))), nil)
 	s.refuse, s.forked = refuseStates(http.StatusConflict), "merge the two"
 	run(t, s, nil, apply)
-	if report := s.done(4); s.base != was || report.Done.Failure.Class != "ConfigurationError" || report.Done.Failure.Message != "merge the two" {
+	if report := s.done(4); s.base != was || report.Done.Failure.Class != "ConfigurationError" ||
+		report.Done.Failure.Message != "merge the two" {
 		t.Errorf("the base is %q, want %q; %+v", s.base, was, report.Done.Failure)
 	}
 }
@@ -149,10 +152,13 @@ func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 	}
 	p := run(t, s, nil, apply)
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state recover") {
+	if steps(report) != "fetch= init= apply! rescue!" ||
+		!strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn "+
+			"state recover") {
 		t.Errorf("%s %+v", steps(report), report.Steps)
 	}
-	if failure := report.Done.Failure; failure.Class != runnerapi.FailureStateNotSaved || failure.Message != report.Steps[3].Message {
+	if failure := report.Done.Failure; failure.Class != runnerapi.FailureStateNotSaved ||
+		failure.Message != report.Steps[3].Message {
 		t.Errorf("%+v", failure)
 	}
 	_, text, _ := strings.Cut(p.output.String(), armor.Header)
@@ -172,7 +178,8 @@ func TestStateThatCannotBeSentIsInTheLogOfThePod(t *testing.T) {
 		t.Errorf("it is of attempt %q", unpacked.Name)
 	}
 	data, err := io.ReadAll(unpacked)
-	if state, bad := engine.ParseState(data); err != nil || bad != nil || state.Serial != 2 || !strings.Contains(string(data), "canary-in-state") {
+	if state, bad := engine.ParseState(data); err != nil || bad != nil || state.Serial != 2 ||
+		!strings.Contains(string(data), "canary-in-state") {
 		t.Errorf("%s, %v, %v", data, err, bad)
 	}
 }

@@ -31,13 +31,15 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	plan := first.Done.Plan
-	want := &runnerapi.Plan{Digest: plan.Digest, EngineVersion: "1.12.6", Changes: true, Add: 2, Resources: []runnerapi.ResourceChange{
-		{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"},
-	}}
+	want := &runnerapi.Plan{Digest: plan.Digest, EngineVersion: "1.12.6", Changes: true, Add: 2,
+		Resources: []runnerapi.ResourceChange{
+			{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"},
+		}}
 	if diff := cmp.Diff(want, plan); diff != "" {
 		t.Error(diff)
 	}
-	if got := first.Steps[1].Message + ", " + first.Steps[3].Message; got != "OpenTofu 1.12.6, 2 to add" || *first.Steps[3].ExitCode != 2 {
+	if got := first.Steps[1].Message + ", " + first.Steps[3].Message; got != "OpenTofu 1.12.6, 2 to add" ||
+		*first.Steps[3].ExitCode != 2 {
 		t.Errorf("%s", got)
 	}
 	if s.lock != nil || s.state != nil || s.inputs.Files != nil {
@@ -63,13 +65,16 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, s.resources()); diff != "" || s.lock != nil {
 		t.Errorf("lock %s %s", s.lock, diff)
 	}
-	if diff := cmp.Diff(map[string][]byte{"zz-variables.tfvars.json": []byte(`{"size":7}`)}, s.inputs.Files); diff != "" {
+	if diff := cmp.Diff(map[string][]byte{"zz-variables.tfvars.json": []byte(`{"size":7}`)},
+		s.inputs.Files); diff != "" {
 		t.Error(diff)
 	}
-	if kept, locked := slices.Index(s.requests, "PUT /v1/inputs"), slices.Index(s.requests, "LOCK /v1/state"); kept < 0 || kept > locked {
+	if kept, locked := slices.Index(s.requests, "PUT /v1/inputs"), slices.Index(s.requests, "LOCK /v1/state"); kept <
+		0 || kept > locked {
 		t.Errorf("the inputs were kept after the engine began: %v", s.requests)
 	}
-	for attempt, want := range map[int32][]string{1: {"── init ──", "── plan ──\n", "Plan: 2 to add"}, 2: {"── apply ──\n", "Apply complete! Resources: 2 added"}} {
+	for attempt, want := range map[int32][]string{1: {"── init ──", "── plan ──\n", "Plan: 2 to add"},
+		2: {"── apply ──\n", "Apply complete! Resources: 2 added"}} {
 		for _, text := range want {
 			if !strings.Contains(string(s.logs[attempt]), text) || !strings.Contains(p.output.String(), text) {
 				t.Errorf("the log of attempt %d has no %q:\n%s", attempt, text, s.logs[attempt])
@@ -104,8 +109,10 @@ func TestApplyReadsThePlannedStateOnce(t *testing.T) {
 		if err := p.wait(); err != nil {
 			t.Fatal(err)
 		}
-		if failed := s.done(2).Done.Failure != nil; failed != changed || s.countRequests("GET /v1/state") > read != changed {
-			t.Errorf("%s: %+v; %d reads before, %d after", name, s.done(2).Done.Failure, read, s.countRequests("GET /v1/state"))
+		if failed := s.done(2).Done.Failure != nil; failed != changed ||
+			s.countRequests("GET /v1/state") > read != changed {
+			t.Errorf("%s: %+v; %d reads before, %d after", name, s.done(2).Done.Failure, read,
+				s.countRequests("GET /v1/state"))
 		}
 	}
 }
@@ -124,7 +131,8 @@ func TestFirstPlanIsStaleOnceAStateExists(t *testing.T) {
 			apply := s.planned(order, nil)
 			s.state = fmt.Appendf(nil, pushed, serial)
 			run(t, s, nil, apply)
-			if failure := s.done(2).Done.Failure; strings.Join(s.resources(), " ") != want || (failure == nil) != (serial == 0) {
+			if failure := s.done(2).Done.Failure; strings.Join(s.resources(), " ") != want ||
+				(failure == nil) != (serial == 0) {
 				t.Errorf("%s, serial %d: %+v, %s", engine, serial, failure, s.state)
 			}
 		}
@@ -135,7 +143,8 @@ func TestApplyInANewPod(t *testing.T) {
 	s := newTestServer(t)
 	order := s.plan(1, s.put(file("main.tf", two), file("terraform.tfvars", "size = 3"),
 		// what the engine of a user left in the folder that the code is from
-		file("errored.tfstate", "{}"), file(".terraform/terraform.tfstate", `{"version":3,"backend":{"type":"local","config":{},"hash":1}}`)))
+		file("errored.tfstate", "{}"),
+		file(".terraform/terraform.tfstate", `{"version":3,"backend":{"type":"local","config":{},"hash":1}}`)))
 	order.Outputs = true
 	apply := s.planned(order, nil)
 	p := run(t, s, nil, apply) // in another folder, with another proxy
@@ -160,7 +169,8 @@ func TestPlanWithoutChangesWritesTheOutputs(t *testing.T) {
 	order.Outputs = true
 	run(t, s, nil, order)
 	report := s.done(3)
-	if got := steps(report); got != "fetch= init= plan= outputs=" || report.Done.Plan.Changes || report.Steps[2].Message != "no changes" {
+	if got := steps(report); got != "fetch= init= plan= outputs=" || report.Done.Plan.Changes ||
+		report.Steps[2].Message != "no changes" {
 		t.Errorf("%s %+v", got, report)
 	}
 	if string(report.Done.Outputs["size"]) != "1" || string(s.outputs["size"].Value) != "1" || s.versions != versions {
@@ -173,7 +183,8 @@ func TestPlanThatOnlyChangesOutputs(t *testing.T) {
 	run(t, s, nil, s.planned(s.plan(1, s.put(file("main.tf", two))), nil))
 	run(t, s, nil, s.plan(3, s.put(file("main.tf", two+`output "more" { value = 1 }`))))
 	report := s.done(3)
-	if plan := report.Done.Plan; !plan.Changes || plan.Add+plan.Change+plan.Destroy != 0 || report.Steps[2].Message != "only outputs change" {
+	if plan := report.Done.Plan; !plan.Changes || plan.Add+plan.Change+plan.Destroy != 0 ||
+		report.Steps[2].Message != "only outputs change" {
 		t.Errorf("%+v", report)
 	}
 }
@@ -187,12 +198,15 @@ resource "terraform_data" "x" { input = "${var.a}${var.b}${var.c}" }
 output "x" { value = terraform_data.x.output }`))
 	order := s.plan(1, code)
 	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "site"}, {Dir: "own"}}
-	order.Variables = []runnerapi.Variable{{Name: "c", Value: json.RawMessage(`"first"`)}, {Name: "c", Value: json.RawMessage(`"C"`)}}
+	order.Variables = []runnerapi.Variable{{Name: "c", Value: json.RawMessage(`"first"`)},
+		{Name: "c", Value: json.RawMessage(`"C"`)}}
 	apply := s.planned(order, map[string]string{
-		"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "site/..data/a.tfvars": `a = "kubelet"`, "site/README": "no",
+		"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "site/..data/a.tfvars": `a = "kubelet"`,
+		"site/README":       "no",
 		"own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`,
 	})
-	run(t, s, map[string]string{"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`}, apply)
+	run(t, s, map[string]string{"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`,
+		"own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`}, apply)
 	if done := s.done(2).Done; done.Failure != nil {
 		t.Fatalf("%+v", done.Failure)
 	}
@@ -203,7 +217,8 @@ output "x" { value = terraform_data.x.output }`))
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"000-z.tfvars", "001-a.tfvars.json", "002-b.tfvars", "zz-variables.tfvars.json"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"000-z.tfvars", "001-a.tfvars.json", "002-b.tfvars", "zz-variables.tfvars.json"},
+		names); diff != "" {
 		t.Error(diff)
 	}
 
@@ -231,7 +246,8 @@ func TestCodeIsASymlink(t *testing.T) {
 	for _, name := range []string{"OpenTofu", "Terragrunt"} {
 		s := newTestServer(t)
 		order := s.plan(1, s.put(
-			file("envs/prod/terragrunt.hcl", ""), link("envs/prod/main.tf", "../../common/main.tf"), file("common/main.tf", two),
+			file("envs/prod/terragrunt.hcl", ""), link("envs/prod/main.tf", "../../common/main.tf"),
+			file("common/main.tf", two),
 		))
 		order.Path, order.Engine = "envs/prod", name
 		p := startPod(t, s, nil, withTerragrunt(t))

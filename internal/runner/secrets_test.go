@@ -62,7 +62,8 @@ output "fine" { value = "fine" }
 		t.Errorf("%+v", second.Done.Failure)
 	}
 	reports, _ := json.Marshal(s.reports)
-	for name, text := range map[string]string{"pod": p.output.String(), "plan log": string(s.logs[1]), "apply log": string(s.logs[2]), "reports": string(reports)} {
+	for name, text := range map[string]string{"pod": p.output.String(), "plan log": string(s.logs[1]),
+		"apply log": string(s.logs[2]), "reports": string(reports)} {
 		for _, canary := range []string{"canary", "Y2FuYXJ5", testToken} {
 			if strings.Contains(text, canary) {
 				t.Errorf("%s in %s:\n%s", canary, name, text)
@@ -95,13 +96,15 @@ output "long" { value = join("", [for i in range(1000) : "xx"]) }
 output "fine" { value = { b = [1, true, null], a = "x" } }
 `)))
 	order.Outputs = true
-	order.Variables = []runnerapi.Variable{{Name: "password", Value: json.RawMessage(`"canary-password"`), Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "password", Value: json.RawMessage(`"canary-password"`),
+		Secret: true}}
 	run(t, s, nil, s.planned(order, nil))
 	shown, _ := json.Marshal(s.done(2).Done.Outputs)
 	if string(shown) != `{"fine":{"a":"x","b":[1,true,null]}}` {
 		t.Errorf("%s", shown)
 	}
-	for name, sensitive := range map[string]bool{"password": true, "marked": true, "pin": true, "long": false, "fine": false} {
+	for name, sensitive := range map[string]bool{"password": true, "marked": true, "pin": true, "long": false,
+		"fine": false} {
 		if output, ok := s.outputs[name]; !ok || output.Sensitive != sensitive {
 			t.Errorf("%s: %+v", name, output)
 		}

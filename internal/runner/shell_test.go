@@ -70,7 +70,8 @@ func TestShell(t *testing.T) {
 	s := newTestServer(t)
 	p := shellOf(t, s)
 	versions := s.versions
-	cmd := enter(p.work, "sh", "-c", "tofu state list && tofu state mv terraform_data.a terraform_data.c && echo $CAIRN_OPERATION not-in-the-log; exit 7")
+	cmd := enter(p.work, "sh", "-c", "tofu state list && tofu state mv terraform_data.a terraform_data.c && echo "+
+		"$CAIRN_OPERATION not-in-the-log; exit 7")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
@@ -81,7 +82,8 @@ func TestShell(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := steps(done); got != "fetch= init= shell=" || done.Done.Failure != nil || done.Done.Plan != nil || !strings.HasPrefix(step(t, done, "shell").Message, "left with exit code 7 after ") {
+	if got := steps(done); got != "fetch= init= shell=" || done.Done.Failure != nil || done.Done.Plan != nil ||
+		!strings.HasPrefix(step(t, done, "shell").Message, "left with exit code 7 after ") {
 		t.Errorf("%s %+v %+v", got, done.Done, step(t, done, "shell"))
 	}
 	if !strings.Contains(out.String(), "Shell not-in-the-log") || s.versions != versions+1 || s.lock != nil {
@@ -90,7 +92,8 @@ func TestShell(t *testing.T) {
 	if strings.Contains(string(s.logs[3])+p.output.String(), "not-in-the-log") {
 		t.Error("it is in the log")
 	}
-	if out, err := enter(p.work, "true").CombinedOutput(); err == nil || !strings.Contains(string(out), "no shell is open") {
+	if out, err := enter(p.work, "true").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "no shell is open") {
 		t.Errorf("after its end: %v\n%s", err, out)
 	}
 }
@@ -123,7 +126,8 @@ func TestShellEndsWithItsProcess(t *testing.T) {
 	}
 	in.Close()
 	cmd.Wait()
-	if done := waitDone(t, s, 3); cmd.ProcessState.ExitCode() != 7 || !strings.HasPrefix(step(t, done, "shell").Message, "left with exit code 7 after ") {
+	if done := waitDone(t, s, 3); cmd.ProcessState.ExitCode() != 7 || !strings.HasPrefix(step(t, done, "shell").Message,
+		"left with exit code 7 after ") {
 		t.Errorf("%v %+v", cmd.ProcessState, done)
 	}
 	close(s.orders)
@@ -139,7 +143,8 @@ func TestShellIsEnded(t *testing.T) {
 		class   string
 		message string
 	}{
-		"canceled":    {end: func(s *testServer, _ *pod) { s.cancels <- "canceled by bob" }, class: "Canceled", message: "canceled by bob"},
+		"canceled": {end: func(s *testServer, _ *pod) { s.cancels <- "canceled by bob" }, class: "Canceled",
+			message: "canceled by bob"},
 		"timed out":   {end: func(*testServer, *pod) {}, timeout: 20 * time.Second, message: "timed out after 20s"},
 		"interrupted": {end: func(_ *testServer, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
 	} {
@@ -161,7 +166,8 @@ func TestShellIsEnded(t *testing.T) {
 			tt.end(s, p)
 			done := waitDone(t, s, 3)
 			cmd.Wait()
-			if f := done.Done.Failure; (f == nil) != (tt.class == "") || f != nil && (f.Class != tt.class || f.Message != tt.message) {
+			if f := done.Done.Failure; (f == nil) != (tt.class == "") ||
+				f != nil && (f.Class != tt.class || f.Message != tt.message) {
 				t.Errorf("%+v", f)
 			}
 			if got := step(t, done, "shell"); got.Message != tt.message {
@@ -194,7 +200,8 @@ func TestEngineInAShellSavesItsState(t *testing.T) {
 	s.cancels <- "canceled by bob"
 	done := waitDone(t, s, 1)
 	cmd.Wait()
-	if f := done.Done.Failure; f == nil || f.Class != "Canceled" || strings.Join(s.resources(), " ") != "slow" || s.lock != nil {
+	if f := done.Done.Failure; f == nil || f.Class != "Canceled" || strings.Join(s.resources(), " ") != "slow" ||
+		s.lock != nil {
 		t.Errorf("%+v, resources %v, lock %s\n%s", f, s.resources(), s.lock, out)
 	}
 	close(s.orders)
@@ -219,7 +226,8 @@ func TestShellEndsWhenItsProcessIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	if done := waitDone(t, s, 3); done.Done.Failure != nil || !strings.HasPrefix(step(t, done, "shell").Message, "left without a word after ") {
+	if done := waitDone(t, s, 3); done.Done.Failure != nil || !strings.HasPrefix(step(t, done, "shell").Message,
+		"left without a word after ") {
 		t.Errorf("%+v", done)
 	}
 	cmd.Wait()
@@ -237,11 +245,12 @@ func TestShellWithALostStateAppliesNothing(t *testing.T) {
 		rescued  bool
 		versions int
 	}{
-		"and leaves":               {then: "true", rescued: true},
-		"applies again":            {then: apply, rescued: true},
-		"puts it back":             {then: "tofu state push errored.tfstate", versions: 1},
-		"puts it back and goes on": {then: "tofu state push errored.tfstate && tofu state rm terraform_data.a", versions: 2},
-		"imports it instead":       {then: "tofu import terraform_data.c x", rescued: true},
+		"and leaves":    {then: "true", rescued: true},
+		"applies again": {then: apply, rescued: true},
+		"puts it back":  {then: "tofu state push errored.tfstate", versions: 1},
+		"puts it back and goes on": {then: "tofu state push errored.tfstate && tofu state rm terraform_data.a",
+			versions: 2},
+		"imports it instead": {then: "tofu import terraform_data.c x", rescued: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,7 +277,8 @@ func TestShellWithALostStateAppliesNothing(t *testing.T) {
 			if (s.rescued != nil) != test.rescued || s.versions != versions+test.versions || s.lock != nil {
 				t.Errorf("rescued %q, %d versions, were %d, lock %s\n%s", s.rescued, s.versions, versions, s.lock, out)
 			}
-			if refused := strings.Contains(string(out), stateproxy.StateWriteLost); refused != (test.rescued && test.then != "true") {
+			if refused := strings.Contains(string(out), stateproxy.StateWriteLost); refused != (test.rescued &&
+				test.then != "true") {
 				t.Errorf("%s", out)
 			}
 		})
@@ -305,7 +315,8 @@ func TestShellRescuesTheStateThatItLostLast(t *testing.T) {
 				return 0
 			}
 			s.mu.Unlock()
-			script := "tofu apply -auto-approve -no-color; tofu state push errored.tfstate && ! " + remove + " && " + test.then
+			script := "tofu apply -auto-approve -no-color; tofu state push errored.tfstate && ! " + remove +
+				" && " + test.then
 			out, err := enter(p.work, "sh", "-c", script).CombinedOutput()
 			waitDone(t, s, 3)
 			close(s.orders)

@@ -45,14 +45,18 @@ func TestTerragrunt(t *testing.T) {
 	for _, program := range []string{"tofu", "terraform"} {
 		t.Run(program, func(t *testing.T) {
 			s := newTestServer(t)
-			order := s.plan(1, s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", two)))
+			order := s.plan(1,
+				s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"),
+					file("modules/m/main.tf", two)))
 			order.Engine, order.Path, order.Outputs = "Terragrunt", "live/net", true
 			order.Variables = []runnerapi.Variable{{Name: "size", Value: []byte("4")}}
 			p := startPod(t, s, nil, only(t, program))
 			s.orders <- order
 			first := waitDone(t, s, 1)
 			plan := first.Done.Plan
-			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 || plan.EngineVersion == "" || !strings.HasPrefix(first.Steps[1].Message, "Terragrunt "+plan.EngineVersion+", which runs ") {
+			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 ||
+				plan.EngineVersion == "" || !strings.HasPrefix(first.Steps[1].Message, "Terragrunt "+plan.EngineVersion+
+				", which runs ") {
 				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
 			}
 			if got := string(s.forms[plan.Digest+"/json"]); !strings.Contains(got, "terraform_data.a") {
@@ -62,17 +66,21 @@ func TestTerragrunt(t *testing.T) {
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			order.Kind, order.Attempt, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, 2, plan.Digest, "= "+plan.EngineVersion
+			order.Kind, order.Attempt, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, 2, plan.Digest,
+				"= "+plan.EngineVersion
 			p = startPod(t, s, nil, only(t, program)) // in another folder
 			s.orders <- order
 			close(s.orders)
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			if report := s.done(2); steps(report) != "fetch= engine= init= apply= outputs=" || report.Steps[3].Message != "2 added" || string(s.outputs["size"].Value) != "4" || len(s.resources()) != 2 {
+			if report := s.done(2); steps(report) != "fetch= engine= init= apply= outputs=" ||
+				report.Steps[3].Message != "2 added" || string(s.outputs["size"].Value) != "4" ||
+				len(s.resources()) != 2 {
 				t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, p.output)
 			}
-			if log := string(s.logs[2]); !strings.Contains(log, "Apply complete! Resources: 2 added") || strings.Contains(log, `{"@`) {
+			if log := string(s.logs[2]); !strings.Contains(log, "Apply complete! Resources: 2 added") ||
+				strings.Contains(log, `{"@`) {
 				t.Errorf("%s", log)
 			}
 		})
@@ -93,15 +101,30 @@ func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 		fetched bool
 		message string
 	}{
-		"the image's OpenTofu when nothing is asked for":          {[]string{"tofu", "terraform"}, nil, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu"},
-		"the image's Terraform when there is no OpenTofu":         {[]string{"terraform"}, nil, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform"},
-		"the server's OpenTofu in an image without an engine":     {nil, nil, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"the image's OpenTofu when it meets what is asked for":    {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"the image's Terraform in the version that is for it":     {[]string{"terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the server's Terraform beside the image's OpenTofu":      {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the server's OpenTofu beside an older one of the image":  {[]string{"old"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"no other engine because the image's has another version": {[]string{"old", "terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"an exact version, as an order to apply names the plan's": {nil, []runnerapi.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the image's OpenTofu when nothing is asked for": {[]string{"tofu", "terraform"}, nil, "OpenTofu",
+			false, "Terragrunt 1.0.0, which runs OpenTofu"},
+		"the image's Terraform when there is no OpenTofu": {[]string{"terraform"}, nil, "Terraform", false,
+			"Terragrunt 1.0.0, which runs Terraform"},
+		"the server's OpenTofu in an image without an engine": {nil, nil, "OpenTofu", true,
+			"Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the image's OpenTofu when it meets what is asked for": {[]string{"tofu"},
+			[]runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false,
+			"Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the image's Terraform in the version that is for it": {[]string{"terraform"},
+			[]runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false,
+			"Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the server's Terraform beside the image's OpenTofu": {[]string{"tofu"},
+			[]runnerapi.WrappedEngine{asked("Terraform", "")}, "Terraform", true,
+			"Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the server's OpenTofu beside an older one of the image": {[]string{"old"},
+			[]runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true,
+			"Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"no other engine because the image's has another version": {[]string{"old", "terraform"},
+			[]runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true,
+			"Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"an exact version, as an order to apply names the plan's": {nil,
+			[]runnerapi.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true,
+			"Terragrunt 1.0.0, which runs Terraform 1.5.7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +137,8 @@ func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 			executable(t, filepath.Join(dir, "terragrunt"), releases.Terragrunt)
 			for _, program := range test.image {
 				if program == "old" {
-					executable(t, filepath.Join(dir, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.8.0\"}'")
+					executable(t, filepath.Join(dir, "tofu"),
+						"#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.8.0\"}'")
 				} else if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
 					t.Fatal(err)
 				}
@@ -128,11 +152,13 @@ func TestTerragruntRunsTheRequestedEngine(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(1)
-			if report.Done.Failure != nil || steps(report) != "fetch= engine= init= plan=" || report.Steps[1].Message != test.message {
+			if report.Done.Failure != nil || steps(report) != "fetch= engine= init= plan=" ||
+				report.Steps[1].Message != test.message {
 				t.Fatalf("%s %+v %q\n%s", steps(report), report.Done.Failure, report.Steps[1].Message, p.output)
 			}
 			version := map[string]string{"OpenTofu": "1.12.6", "Terraform": "1.5.7"}[test.ran]
-			if plan := report.Done.Plan; plan.EngineVersion != "1.0.0" || plan.Wrapped == nil || *plan.Wrapped != asked(test.ran, version) {
+			if plan := report.Done.Plan; plan.EngineVersion != "1.0.0" || plan.Wrapped == nil ||
+				*plan.Wrapped != asked(test.ran, version) {
 				t.Errorf("the plan is by %s and %+v", plan.EngineVersion, plan.Wrapped)
 			}
 			if fetched := s.countRequests("GET /v1/engines/"+test.ran+"/"+version) == 1; fetched != test.fetched {
@@ -193,22 +219,31 @@ func TestTerragruntCacheIsEmptyInEachAttempt(t *testing.T) {
 }
 
 func TestForbiddenTerragruntSettingsAreRejected(t *testing.T) {
-	const fails = "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" { command = \"echo once >>${path.module}/tries; exit 3\" }\n}\n"
+	const fails = "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" { command = \"echo once " +
+		">>${path.module}/tries; exit 3\" }\n}\n"
 	for name, test := range map[string]struct {
 		grunt, code, override string
 		path                  string
 		steps, class, message string
 	}{
-		"keep the state elsewhere": {grunt: "terraform {\n  source = \"../m\"\n}\n", code: two, override: "terraform {\n  backend \"local\" {}\n}",
-			steps: "fetch= engine= init!", class: "ConfigurationError", message: `the code keeps its state elsewhere (backend "local"); Cairn's zz_cairn_override.tf does not come last in it`},
-		"take a failure for success": {grunt: "errors {\n  ignore \"all\" {\n    ignorable_errors = [\".*\"]\n  }\n}\nterraform {\n  source = \"../m\"\n}\n", code: fails,
+		"keep the state elsewhere": {grunt: "terraform {\n  source = \"../m\"\n}\n", code: two,
+			override: "terraform {\n  backend \"local\" {}\n}",
+			steps:    "fetch= engine= init!", class: "ConfigurationError",
+			message: `the code keeps its state elsewhere (backend "local"); Cairn's zz_cairn_override.tf does not come last in it`},
+		"take a failure for success": {grunt: "errors {\n  ignore \"all\" {\n    ignorable_errors = [\".*\"]\n  " +
+			"}\n}\nterraform {\n  source = \"../m\"\n}\n", code: fails,
 			steps: "fetch= engine= init= apply!", class: "Transient", message: "local-exec provisioner error: "},
-		"leave the apply out": {grunt: "exclude {\n  if      = true\n  actions = [\"apply\"]\n  no_run  = true\n}\nterraform {\n  source = \"../m\"\n}\n", code: two,
-			steps: "fetch= engine= init= apply!", class: "Transient", message: "Terragrunt ended before all was applied"},
-		"be called for plain code": {code: two, steps: "fetch!", class: "ConfigurationError", message: "there is no terragrunt.hcl in the root module's folder"},
-		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "ConfigurationError",
+		"leave the apply out": {grunt: "exclude {\n  if      = true\n  actions = [\"apply\"]\n  no_run  = " +
+			"true\n}\nterraform {\n  source = \"../m\"\n}\n", code: two,
+			steps: "fetch= engine= init= apply!", class: "Transient",
+			message: "Terragrunt ended before all was applied"},
+		"be called for plain code": {code: two, steps: "fetch!", class: "ConfigurationError",
+			message: "there is no terragrunt.hcl in the root module's folder"},
+		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!",
+			class:   "ConfigurationError",
 			message: `Unsupported block type: Blocks of type "foo" are not expected here.`},
-		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "ConfigurationError",
+		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!",
+			class:   "ConfigurationError",
 			message: "there is no program tofu in this image; the server answered 422: there is no OpenTofu"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +277,8 @@ func TestForbiddenTerragruntSettingsAreRejected(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(last)
-			if failure := report.Done.Failure; steps(report) != test.steps || failure == nil || failure.Class != test.class || !strings.HasPrefix(failure.Message, test.message) {
+			if failure := report.Done.Failure; steps(report) != test.steps || failure == nil ||
+				failure.Class != test.class || !strings.HasPrefix(failure.Message, test.message) {
 				t.Errorf("%s %+v\n%s", steps(report), failure, p.output)
 			}
 		})
@@ -266,7 +302,8 @@ func TestTerragruntWithAnOwnBackend(t *testing.T) {
 				b, inputs, text = &runnerapi.Backend{}, nil, string(code)
 			}
 			order := s.inBackend(1, two, b)
-			order.Source = s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", text))
+			order.Source = s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"),
+				file("modules/m/main.tf", text))
 			order.Engine, order.Path = "Terragrunt", "live/net"
 			p := startPod(t, s, inputs, withTerragrunt(t))
 			s.orders <- order
@@ -287,7 +324,8 @@ func TestTerragruntWithAnOwnBackend(t *testing.T) {
 				t.Fatal(err)
 			}
 			there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n")
-			if second.Done.Failure != nil || strings.Join(s.resources(), " ") != "a b" || there != string(s.state) || s.backend.Type != "s3" {
+			if second.Done.Failure != nil || strings.Join(s.resources(), " ") != "a b" || there != string(s.state) ||
+				s.backend.Type != "s3" {
 				t.Errorf("%s %+v %v %+v\n%s", steps(second), second.Done.Failure, s.resources(), s.backend, p.output)
 			}
 		})
@@ -309,7 +347,8 @@ func TestIgnoredKillOfAnEngineKeepsTheJournal(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			s := newTestServer(t)
-			b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+			b := &runnerapi.Backend{Type: "http",
+				Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 			order := s.inBackend(1, two, b)
 			order.Source = s.put(file("terragrunt.hcl", "errors {\n}\n"), file("main.tf", `
 resource "terraform_data" "a" {}
@@ -331,7 +370,8 @@ resource "terraform_data" "b" {
 				t.Fatal(err)
 			}
 			done := s.done(2).Done
-			if done.Failure == nil || !strings.Contains(string(s.state), "on-the-way") || done.Saved || s.created()["a"] == "" {
+			if done.Failure == nil || !strings.Contains(string(s.state), "on-the-way") || done.Saved ||
+				s.created()["a"] == "" {
 				t.Errorf("%+v, journal %v, state %s\n%s", done, s.journal, s.state, p.output)
 			}
 			if err := os.Remove(killed); err != nil {
@@ -370,7 +410,8 @@ resource "terraform_data" "a" {
 				t.Fatal(err)
 			}
 			failure := s.done(2).Done.Failure
-			if failure == nil || failure.Class != "Transient" || !strings.Contains(failure.Message, "Terragrunt was killed (SIGKILL)") {
+			if failure == nil || failure.Class != "Transient" ||
+				!strings.Contains(failure.Message, "Terragrunt was killed (SIGKILL)") {
 				t.Errorf("%+v", failure)
 			}
 			if s.lock != nil || len(s.resources()) != 1 {
@@ -390,12 +431,18 @@ func TestBackendOfAUnitIsNotReplaced(t *testing.T) {
 		block    = "terraform {\n  backend \"s3\" {}\n}\n"
 	)
 	for name, files := range map[string][]entry{
-		"remote_state of the unit":                  {file("live/net/terragrunt.hcl", generate+unit), file("m/main.tf", two)},
-		"remote_state of an included file":          {file("live/net/terragrunt.hcl", included), file("root.hcl", generate), file("m/main.tf", two)},
-		"remote_state for a block of the module":    {file("live/net/terragrunt.hcl", included), file("root.hcl", remote), file("m/main.tf", block+two)},
-		"a block of the module":                     {file("live/net/terragrunt.hcl", unit), file("m/main.tf", two), file("m/backend.tf", block)},
-		"a block beside the unit":                   {file("live/net/terragrunt.hcl", unit), file("live/net/backend.tf", block), file("m/main.tf", two)},
-		"a block of a unit whose code is beside it": {file("live/net/terragrunt.hcl", ""), file("live/net/main.tf", block+two)},
+		"remote_state of the unit": {file("live/net/terragrunt.hcl", generate+unit),
+			file("m/main.tf", two)},
+		"remote_state of an included file": {file("live/net/terragrunt.hcl", included),
+			file("root.hcl", generate), file("m/main.tf", two)},
+		"remote_state for a block of the module": {file("live/net/terragrunt.hcl", included),
+			file("root.hcl", remote), file("m/main.tf", block+two)},
+		"a block of the module": {file("live/net/terragrunt.hcl", unit), file("m/main.tf", two),
+			file("m/backend.tf", block)},
+		"a block beside the unit": {file("live/net/terragrunt.hcl", unit),
+			file("live/net/backend.tf", block), file("m/main.tf", two)},
+		"a block of a unit whose code is beside it": {file("live/net/terragrunt.hcl", ""),
+			file("live/net/main.tf", block+two)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -411,7 +458,8 @@ func TestBackendOfAUnitIsNotReplaced(t *testing.T) {
 			report := s.done(1)
 			failure := report.Done.Failure
 			if failure == nil || failure.Class != "ConfigurationError" || failure.Reason != "BackendInCode" ||
-				!strings.Contains(failure.Message, `the code keeps its state in backend "s3"`) || !strings.Contains(failure.Message, "terragrunt run -- state pull") {
+				!strings.Contains(failure.Message, `the code keeps its state in backend "s3"`) ||
+				!strings.Contains(failure.Message, "terragrunt run -- state pull") {
 				t.Errorf("%s %+v %+v\n%s", steps(report), failure, report.Done.Plan, p.output)
 			}
 		})
@@ -430,7 +478,9 @@ func TestOldTerragruntIsNotAcceptedAsANewOne(t *testing.T) {
 		"1.0.0": "there is no program tofu in this image",
 	} {
 		s := newTestServer(t)
-		s.engines = map[string]engineKept{"Terragrunt": {runnerapi.EngineRelease{Version: announced, Digest: sum, Size: int64(len(program))}, program}}
+		s.engines = map[string]engineKept{
+			"Terragrunt": {runnerapi.EngineRelease{Version: announced, Digest: sum, Size: int64(len(program))},
+				program}}
 		order := s.plan(1, s.put(file("terragrunt.hcl", ""), file("main.tf", two)))
 		order.Engine, order.EngineVersion = "Terragrunt", "~> 1.0"
 		p := startPod(t, s, nil, empty)
@@ -441,7 +491,8 @@ func TestOldTerragruntIsNotAcceptedAsANewOne(t *testing.T) {
 		}
 		report := s.done(1)
 		failure := report.Done.Failure
-		if failure == nil || steps(report) != "fetch= engine!" || failure.Class != "ConfigurationError" || !strings.HasPrefix(failure.Message, want) {
+		if failure == nil || steps(report) != "fetch= engine!" || failure.Class != "ConfigurationError" ||
+			!strings.HasPrefix(failure.Message, want) {
 			t.Errorf("%s: %s %+v", announced, steps(report), failure)
 		}
 	}

@@ -85,7 +85,8 @@ func newTestServer(t testing.TB) *testServer {
 	t.Helper()
 	s := &testServer{
 		t: t, orders: make(chan runnerapi.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
-		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, operations: map[int32][]byte{}, forms: map[string][]byte{},
+		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, operations: map[int32][]byte{},
+		forms:   map[string][]byte{},
 		cancels: make(chan string, 1), held: 30 * time.Second, cgroup: t.TempDir(),
 	}
 	s.server = httptest.NewUnstartedServer(s)
@@ -245,7 +246,8 @@ func (s *testServer) serve(w http.ResponseWriter, r *http.Request, body []byte) 
 		output, ok := s.others[name]
 		if !ok {
 			stack, output, _ := strings.Cut(name, "/")
-			http.Error(w, fmt.Sprintf("output %s of Stack %s changed since Run net-1 was made", output, stack), http.StatusConflict)
+			http.Error(w, fmt.Sprintf("output %s of Stack %s changed since Run net-1 was made", output, stack),
+				http.StatusConflict)
 			return
 		}
 		json.NewEncoder(w).Encode(output)
@@ -341,7 +343,8 @@ func (s *testServer) serveEngine(w http.ResponseWriter, r *http.Request, path st
 	name, version, program := strings.Cut(path, "/")
 	kept, ok := s.engines[name]
 	if !ok || r.URL.Query().Get("os") != runtime.GOOS || r.URL.Query().Get("arch") != runtime.GOARCH {
-		http.Error(w, fmt.Sprintf("there is no %s %s", name, r.URL.Query().Get("version")), http.StatusUnprocessableEntity)
+		http.Error(w, fmt.Sprintf("there is no %s %s", name, r.URL.Query().Get("version")),
+			http.StatusUnprocessableEntity)
 		return
 	}
 	if program {

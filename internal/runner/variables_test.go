@@ -76,7 +76,8 @@ func TestMisspelledVariableIsRejected(t *testing.T) {
 		destroy        bool
 		want           string
 	}{
-		"in spec.variables":         {variable: "servrs", want: `spec.variables has "servrs", and the code declares no variable of that name: correct the name, declare it, or, where only a script reads it, write it as TF_VAR_servrs into spec.env`},
+		"in spec.variables": {variable: "servrs",
+			want: `spec.variables has "servrs", and the code declares no variable of that name: correct the name, declare it, or, where only a script reads it, write it as TF_VAR_servrs into spec.env`},
 		"in a file":                 {file: "servrs = 3", variable: "servers"},
 		"of an apply, in a destroy": {variable: "servrs", destroy: true},
 	} {
@@ -93,7 +94,8 @@ func TestMisspelledVariableIsRejected(t *testing.T) {
 			if tt.want == "" && failure != nil {
 				t.Fatalf("%+v", failure)
 			}
-			if tt.want != "" && (failure == nil || failure.Class != string(engine.ConfigurationError) || failure.Message != tt.want || steps(s.done(1)) != "fetch= init= plan!") {
+			if tt.want != "" && (failure == nil || failure.Class != string(engine.ConfigurationError) ||
+				failure.Message != tt.want || steps(s.done(1)) != "fetch= init= plan!") {
 				t.Errorf("%s %+v", steps(s.done(1)), failure)
 			}
 		})
@@ -105,9 +107,11 @@ func TestMissingOutputFailsTheAttempt(t *testing.T) {
 		code int
 		want runnerapi.Failure
 	}{
-		"changed":   {0, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
-		"rejected":  {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
-		"forbidden": {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the server answered 403: refused by the test"}},
+		"changed": {0, runnerapi.Failure{Class: string(engine.Transient),
+			Message: "output id of Stack vpc changed since Run net-1 was made"}},
+		"rejected": {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
+		"forbidden": {403, runnerapi.Failure{Class: string(engine.Transient),
+			Message: "output id of Stack vpc: the server answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestServer(t)
@@ -182,7 +186,8 @@ variable "c" {}
 output "all" { value = "${var.a} ${var.b} ${var.c}" }
 `), file("envs/prod.tfvars", "a = \"code\"\nb = \"code\""), file("envs/c.tfvars.json", `{"c": "json"}`)))
 	order.Outputs, order.Path = true, "net" // the files are named from the archive's root
-	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "site"}, {Path: "envs/prod.tfvars"}, {Path: "envs/c.tfvars.json"}, {Dir: "own"}}
+	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "site"}, {Path: "envs/prod.tfvars"},
+		{Path: "envs/c.tfvars.json"}, {Dir: "own"}}
 	inputs := map[string]string{"site/a.tfvars": `a = "site"`, "own/a.tfvars": `b = "own"`}
 	apply := s.planned(order, inputs)
 	run(t, s, inputs, apply)
@@ -199,7 +204,8 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 
 	order.Attempt, order.VariableFiles = 3, []runnerapi.VariableFiles{{Path: "envs/dev.tfvars"}}
 	run(t, s, nil, order)
-	failure := &runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "there is no variable file envs/dev.tfvars in the code"}
+	failure := &runnerapi.Failure{Class: string(engine.ConfigurationError),
+		Message: "there is no variable file envs/dev.tfvars in the code"}
 	if diff := cmp.Diff(failure, s.done(3).Done.Failure); diff != "" {
 		t.Error(diff)
 	}
@@ -213,10 +219,12 @@ func TestValueThatIsNotTextIsRejected(t *testing.T) {
 variable "password" {}
 resource "terraform_data" "a" { input = var.password }
 `)))
-	order.Variables = []runnerapi.Variable{{Name: "password", File: "db/password", From: "key password in Secret db", Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "password", File: "db/password", From: "key password in Secret db",
+		Secret: true}}
 	p := run(t, s, map[string]string{"db/password": "p\xe4ss-canary"}, order)
 	failure := s.done(1).Done.Failure
-	if failure == nil || failure.Class != "ConfigurationError" || !strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {
+	if failure == nil || failure.Class != "ConfigurationError" ||
+		!strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {
 		t.Errorf("%+v\n%s", failure, p.output)
 	}
 	if strings.Contains(p.output.String(), "canary") {

@@ -30,11 +30,13 @@ output "all" { value = join(" ", [local.name, module.local.name, module.git.name
 func gitModule(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(`output "name" { value = "git-${terraform.workspace}" }`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"),
+		[]byte(`output "name" { value = "git-${terraform.workspace}" }`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "a"},
+		{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q",
+			"-m", "a"},
 	} {
 		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -52,12 +54,14 @@ func TestWorkspaceOfTheCode(t *testing.T) {
 			t.Parallel()
 			s := newTestServer(t)
 			for i, test := range []struct{ workspace, size, all string }{
-				{"", "1", `"x-default default git-default json-default"`}, {"prod", "7", `"x-prod prod git-prod json-prod"`},
+				{"", "1", `"x-default default git-default json-default"`},
+				{"prod", "7", `"x-prod prod git-prod json-prod"`},
 			} {
 				order := s.plan(int32(3*i+1), s.put(workspaces(module)...))
 				order.Engine, order.Workspace, order.Outputs = engine, test.workspace, true
 				run(t, s, nil, s.planned(order, nil))
-				if got := string(s.outputs["size"].Value) + " " + string(s.outputs["all"].Value); got != test.size+" "+test.all {
+				if got := string(s.outputs["size"].Value) + " " + string(s.outputs["all"].Value); got != test.size+
+					" "+test.all {
 					t.Errorf("%q: %s\n%s", test.workspace, got, s.logs[order.Attempt+1])
 				}
 				order.Attempt += 2
@@ -76,7 +80,8 @@ func TestWorkspaceOfABackend(t *testing.T) {
 	module := gitModule(t)
 	for name, program := range map[string]string{"OpenTofu": "tofu", "Terraform": "terraform"} {
 		t.Run(name, func(t *testing.T) {
-			b := &runnerapi.Backend{Type: "pg", Config: schema("workspaces_" + program), ConfigDirs: []string{"backend/00"}}
+			b := &runnerapi.Backend{Type: "pg", Config: schema("workspaces_" + program),
+				ConfigDirs: []string{"backend/00"}}
 			inputs := map[string]string{"backend/00/conn_str": server.URL()}
 			s := newTestServer(t)
 			order := s.plan(1, s.put(workspaces(module)...))
@@ -86,12 +91,14 @@ func TestWorkspaceOfABackend(t *testing.T) {
 				t.Errorf("%s\n%s", got, s.logs[2])
 			}
 			dir := t.TempDir()
-			text := "terraform {\n  backend \"pg\" {\n    conn_str    = \"" + server.URL() + "\"\n    schema_name = \"workspaces_" + program + "\"\n  }\n}\n"
+			text := "terraform {\n  backend \"pg\" {\n    conn_str    = \"" + server.URL() +
+				"\"\n    schema_name = \"workspaces_" + program + "\"\n  }\n}\n"
 			if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			plainly(t, program, dir, "init", "-input=false")
-			if got := strings.Join(strings.Fields(plainly(t, program, dir, "workspace", "list")), " "); got != "* default prod" {
+			if got := strings.Join(strings.Fields(plainly(t, program, dir, "workspace", "list")),
+				" "); got != "* default prod" {
 				t.Errorf("the backend has %s", got)
 			}
 			plainly(t, program, dir, "workspace", "select", "prod")

@@ -95,8 +95,8 @@ const LargestPlanDocument = LargestPlanJSON + 8<<20
 
 // PlanDocument is what an engine prints of a plan, and what of it users may not see.
 type PlanDocument struct {
-	// Secrets are the secret values in the plan that the engine has not marked as sensitive, in the form in which they are
-	// there.
+	// Secrets are the secret values in the plan that the engine has not marked as sensitive, in the form in which they
+	// are there.
 	Secrets []string `json:"secrets"`
 	// Plan is the engine's JSON of the plan, with all values: the server compares it with the plan file, which has them
 	// too.

@@ -57,8 +57,8 @@ type ClientOptions struct {
 	TokenFile string
 	// Session is the key that the server binds the pod to; a random one when empty. It has to stay in memory.
 	Session string
-	// Patience is how long a request is tried again while the server does not answer, or answers 429 or 5xx, or 401 to a
-	// token that has expired. Zero tries once.
+	// Patience is how long a request is tried again while the server does not answer, or answers 429 or 5xx, or 401 to
+	// a token that has expired. Zero tries once.
 	Patience time.Duration
 }
 
@@ -185,7 +185,8 @@ func (c *Client) send(ctx context.Context, r call) error {
 	defer answer.Body.Close()
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, longestMessage))
-		err := &Error{Code: answer.StatusCode, Reason: answer.Header.Get(ReasonHeader), Message: strings.TrimSpace(string(text))}
+		err := &Error{Code: answer.StatusCode, Reason: answer.Header.Get(ReasonHeader),
+			Message: strings.TrimSpace(string(text))}
 		if err.Code == http.StatusTooManyRequests || err.Code >= 500 ||
 			err.Code == http.StatusUnauthorized && expired(request, time.Now()) {
 			return &awayError{err}
@@ -266,5 +267,6 @@ func expired(request *http.Request, now time.Time) bool {
 		Expires float64 `json:"exp"`
 	}
 	data, err := base64.RawURLEncoding.DecodeString(parts[1])
-	return err == nil && json.Unmarshal(data, &claims) == nil && claims.Expires > 0 && now.Unix() >= int64(claims.Expires)
+	return err == nil && json.Unmarshal(data, &claims) == nil && claims.Expires > 0 &&
+		now.Unix() >= int64(claims.Expires)
 }

@@ -152,7 +152,8 @@ func TestARefusalIsFinal(t *testing.T) {
 	})
 	_, err := c.State(t.Context(), "LOCK", "", []byte("{}"))
 	var refused *Error
-	if !errors.As(err, &refused) || refused.Code != 423 || refused.Message != "held by x" || tries.Load() != 1 || Code(err) != 423 {
+	if !errors.As(err, &refused) || refused.Code != 423 || refused.Message != "held by x" || tries.Load() != 1 ||
+		Code(err) != 423 {
 		t.Errorf("%v after %d tries", err, tries.Load())
 	}
 }
@@ -191,7 +192,8 @@ func TestATokenThatExpiredIsWaitedFor(t *testing.T) {
 		if err := os.WriteFile(file, []byte(test.first), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.State(t.Context(), http.MethodPost, "", []byte("{}")); Code(err) != test.code || tries.Load() != test.tries {
+		if _, err := c.State(t.Context(), http.MethodPost, "", []byte("{}")); Code(err) != test.code ||
+			tries.Load() != test.tries {
 			t.Errorf("%s: %v after %d tries", test.first, err, tries.Load())
 		}
 	}
@@ -259,19 +261,31 @@ func TestWhatIsSent(t *testing.T) {
 	})
 	for want, send := range map[string]func() error{
 		"GET /v1/order?after=3 ": func() error { _, err := c.Order(t.Context(), 3); return err },
-		"POST /v1/state?ID=l {}": func() error { _, err := c.State(t.Context(), "POST", "l", []byte("{}")); return err },
-		"UNLOCK /v1/state {}":    func() error { _, err := c.State(t.Context(), "UNLOCK", "", []byte("{}")); return err },
+		"POST /v1/state?ID=l {}": func() error {
+			_, err := c.State(t.Context(), "POST", "l", []byte("{}"))
+			return err
+		},
+		"UNLOCK /v1/state {}": func() error { _, err := c.State(t.Context(), "UNLOCK", "", []byte("{}")); return err },
 		"PUT /v1/plan/sha256:1/document {}": func() error {
 			return c.PutPlanDocument(t.Context(), "sha256:1", strings.NewReader("{}"), 2)
 		},
-		"POST /v1/policy/sha256:1 ":            func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
-		"GET /v1/interrupt ":                   func() error { _, err := c.Interrupt(t.Context()); return err },
-		"PUT /v1/rescue?base=sha256%3A1 state": func() error { _, err := c.Rescue(t.Context(), "sha256:1", []byte("state")); return err },
-		"POST /v1/outputs {}":                  func() error { return c.WriteOutputs(t.Context(), nil) },
+		"POST /v1/policy/sha256:1 ": func() error {
+			_, err := c.CheckPolicy(t.Context(), "sha256:1")
+			return err
+		},
+		"GET /v1/interrupt ": func() error { _, err := c.Interrupt(t.Context()); return err },
+		"PUT /v1/rescue?base=sha256%3A1 state": func() error {
+			_, err := c.Rescue(t.Context(), "sha256:1", []byte("state"))
+			return err
+		},
+		"POST /v1/outputs {}": func() error { return c.WriteOutputs(t.Context(), nil) },
 		`POST /v1/steps {"steps":null}`: func() error {
 			return c.Report(t.Context(), Report{})
 		},
-		"GET /v1/outputs/vpc/a%2Fb%20%C3%A4 ": func() error { _, err := c.StackOutput(t.Context(), "vpc", "a/b ä"); return err },
+		"GET /v1/outputs/vpc/a%2Fb%20%C3%A4 ": func() error {
+			_, err := c.StackOutput(t.Context(), "vpc", "a/b ä")
+			return err
+		},
 		`PUT /v1/inputs {"files":{"a":"Yg=="}}`: func() error {
 			return c.PutInputs(t.Context(), InputsKept{Files: map[string][]byte{"a": []byte("b")}})
 		},

@@ -90,7 +90,8 @@ type Rescued struct {
 type Followed struct {
 	// Push: the server's state, GET /v1/state, is to be put into the backend, which has none or an older one.
 	Push bool `json:"push,omitempty"`
-	// Force is true when what it has is a copy of that with another lineage, which the engine writes over only by force.
+	// Force is true when what it has is a copy of that with another lineage, which the engine writes over only by
+	// force.
 	Force bool `json:"force,omitempty"`
 	// Wrote is true when what the backend has became the next version.
 	Wrote bool `json:"wrote,omitempty"`

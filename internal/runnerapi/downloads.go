@@ -19,8 +19,8 @@ type Download struct {
 	// Received is how many bytes of Total are there; Total is 0 while it is unknown.
 	Received int64 `json:"received,omitempty"`
 	Total    int64 `json:"total,omitempty"`
-	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the server try
-	// again.
+	// Unreachable is why the last try came to nothing, when the address does not answer. A new request has the server
+	// try again.
 	Unreachable string `json:"unreachable,omitempty"`
 }
 

@@ -22,8 +22,9 @@ type JournalEntry struct {
 	Address string `json:"address"`
 	// Type of the resource. Example: aws_subnet.
 	Type string `json:"type"`
-	// Action as the engine names it: create, update, delete. A replacement is two of them. The server has two more: held,
-	// of what a version of the state had, and instead, of what it had at the address of something that it did not have.
+	// Action as the engine names it: create, update, delete. A replacement is two of them. The server has two more:
+	// held, of what a version of the state had, and instead, of what it had at the address of something that it did not
+	// have.
 	Action string `json:"action"`
 	// IDKey is the attribute that identifies it, and ID its value: of a delete the one that is gone. They may be empty.
 	IDKey string `json:"idKey,omitempty"`

@@ -43,8 +43,8 @@ type Order struct {
 	Folder string `json:"folder,omitempty"`
 	// Path of the root module within the archive, with slashes; empty is the archive's root.
 	Path string `json:"path,omitempty"`
-	// Partial is true when the archive has only the files of a repository that the code reads, as far as the server knows
-	// them, and those that match the globs in Triggers.
+	// Partial is true when the archive has only the files of a repository that the code reads, as far as the server
+	// knows them, and those that match the globs in Triggers.
 	Partial  bool     `json:"partial,omitempty"`
 	Triggers []string `json:"triggers,omitempty"`
 	// Workspace of the engine; empty for "default".
@@ -54,15 +54,15 @@ type Order struct {
 	// EngineVersion is a constraint that the engine must meet; empty takes any. An apply names the plan's very version.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped are the engines that Terragrunt may run, each with a constraint on its version. The first that is in the
-	// image is taken, or else the first. Empty is OpenTofu, then Terraform, in any version. An apply names the one of the
-	// plan.
+	// image is taken, or else the first. Empty is OpenTofu, then Terraform, in any version. An apply names the one of
+	// the plan.
 	Wrapped []WrappedEngine `json:"wrapped,omitempty"`
 	// VariableFiles are given to the engine in this order, before Variables.
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
 	// Variables win over VariableFiles; a later one wins over an earlier one.
 	Variables []Variable `json:"variables,omitempty"`
-	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name for
-	// users; why there is this Run.
+	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name
+	// for users; why there is this Run.
 	Operation string `json:"operation,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Cause     string `json:"cause,omitempty"`
@@ -93,8 +93,8 @@ type Order struct {
 	Backend *Backend `json:"backend,omitempty"`
 	// Build is the image to build; the Source is its context's then.
 	Build *Build `json:"build,omitempty"`
-	// Recipient is the installation's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted
-	// to it.
+	// Recipient is the installation's public key (age). A state that can be sent nowhere goes to the pod's log,
+	// encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
 }
 
@@ -156,8 +156,8 @@ type Backend struct {
 	// FromCode, beside a Type, takes the code's own backend block where there is one. Without a block Type and Config
 	// are all, and they complete one of that type that lacks an argument which it needs.
 	FromCode bool `json:"fromCode,omitempty"`
-	// Config are its arguments, and ConfigDirs folders below the runner's inputs folder each of whose files is one more,
-	// all secret. A later one wins.
+	// Config are its arguments, and ConfigDirs folders below the runner's inputs folder each of whose files is one
+	// more, all secret. A later one wins.
 	Config     map[string]json.RawMessage `json:"config,omitempty"`
 	ConfigDirs []string                   `json:"configDirs,omitempty"`
 	// Create creates what the backend keeps states in when it is missing.

@@ -13,5 +13,6 @@ const LargestProvider = 2 << 30
 // below /v1/providers/. An *Error with code 404 means that there is none, one with code 424 that it failed its
 // verification. Until then progress gets the progress of the download, and may cancel it.
 func (c *Client) Provider(ctx context.Context, path string, file *os.File, progress func(Download) error) error {
-	return c.await(ctx, fileCall("/v1/providers/"+(&url.URL{Path: path}).EscapedPath(), file, LargestProvider), progress)
+	return c.await(ctx, fileCall("/v1/providers/"+(&url.URL{Path: path}).EscapedPath(), file, LargestProvider),
+		progress)
 }

@@ -38,8 +38,8 @@ type Done struct {
 	Changed *int32 `json:"changed,omitempty"`
 	// Saved is true when an apply ended, well or not, and the state has all it did: the journal is not needed any more.
 	Saved bool `json:"saved,omitempty"`
-	// Settled is set when a plan found nothing that is still to be taken into the state in the journal, which it read up
-	// to there.
+	// Settled is set when a plan found nothing that is still to be taken into the state in the journal, which it read
+	// up to there.
 	Settled string `json:"settled,omitempty"`
 }
 
@@ -83,8 +83,8 @@ type Plan struct {
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// Wrapped is the engine that Terragrunt ran to create the plan, if it did.
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
-	// StateOnly is true when the apply changes nothing, and writes the state all the same: the code encrypts it in another
-	// way, or it has resources that no longer exist.
+	// StateOnly is true when the apply changes nothing, and writes the state all the same: the code encrypts it in
+	// another way, or it has resources that no longer exist.
 	StateOnly bool `json:"stateOnly,omitempty"`
 	// Script is true when the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`

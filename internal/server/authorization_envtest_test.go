@@ -27,7 +27,8 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 	first, run := e.applying()
 	requests := []struct{ method, path string }{
 		{"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
-		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"},
+		{"GET", "/v1/plan/" + e.source + "/json"},
 		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
 		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"},
@@ -57,11 +58,15 @@ func TestBuildCannotReadTheStack(t *testing.T) {
 	run := e.newRun(e.stack, "net-1")
 	r := e.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
 	for _, request := range []struct{ method, path string }{
-		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source},
-		{"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"}, {"POST", "/v1/policy/" + e.source},
-		{"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
+		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"},
+		{"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + e.source},
+		{"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"POST", "/v1/policy/" + e.source},
+		{"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"},
+		{"GET", "/v1/journal"},
 	} {
-		r.expect(http.StatusForbidden, "builds an image, and gets nothing else", request.method, request.path, []byte("{}"))
+		r.expect(http.StatusForbidden, "builds an image, and gets nothing else", request.method, request.path,
+			[]byte("{}"))
 	}
 	r.expect(http.StatusNoContent, "", "POST", "/v1/logs?offset=0", []byte("STEP 1"))
 	r.expect(http.StatusNoContent, "", "POST", "/v1/steps", []byte(`{"steps":[{"name":"build","state":"Running"}]}`))
@@ -96,7 +101,8 @@ func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 	second := e.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.attempt = 1
 	for _, r := range []struct{ method, path string }{
-		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/rescue"}, {"POST", "/v1/journal?batch=0"}, {"POST", "/v1/logs?offset=0"},
+		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/rescue"}, {"POST", "/v1/journal?batch=0"},
+		{"POST", "/v1/logs?offset=0"},
 		{"POST", "/v1/operations?offset=0"},
 	} {
 		second.expect(http.StatusForbidden, "names no attempt 1 of this pod", r.method, r.path, []byte("{}"))
@@ -124,9 +130,11 @@ func TestPodBelongsToTheRunThatOwnsIt(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: e.namespace, Name: "other",
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
 		},
-		Spec: corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
+		Spec: corev1.PodSpec{ServiceAccountName: "default",
+			Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), pod))
 	r := &runner{env: e, pod: pod, token: e.token(runnerapi.Audience, pod), attempt: 1}
@@ -140,7 +148,8 @@ func TestCorruptedStateUploadIsRejected(t *testing.T) {
 	r.lock("a", 200, "")
 	send := func(sum string) int {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/state?ID=a", bytes.NewReader(stateFile(1, "L", "")))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/state?ID=a",
+			bytes.NewReader(stateFile(1, "L", "")))
 		must(t, err)
 		request.Header.Set("Authorization", "Bearer "+r.token)
 		request.Header.Set(runnerapi.AttemptHeader, strconv.Itoa(int(r.attempt)))

@@ -17,7 +17,8 @@ import (
 )
 
 func bucketOf(name string) *v1alpha1.Backend {
-	return &v1alpha1.Backend{Type: "s3", Config: map[string]apiextensionsv1.JSON{"bucket": {Raw: []byte(`"` + name + `"`)}}}
+	return &v1alpha1.Backend{Type: "s3",
+		Config: map[string]apiextensionsv1.JSON{"bucket": {Raw: []byte(`"` + name + `"`)}}}
 }
 
 func TestStateFollowsItsStacksBackend(t *testing.T) {
@@ -38,7 +39,8 @@ func TestStateFollowsItsStacksBackend(t *testing.T) {
 	r.expect(200, `{"wrote":true}`, "PUT", "/v1/backend?type=s3", stateFile(9, "L", "later"))
 	st := &v1alpha1.State{}
 	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
-	if s := st.Status; s.Version != 2 || s.UpdatedBy != run.Name || s.Backend == nil || *s.Backend != (v1alpha1.StateBackend{Type: "s3", Version: 2, Serial: 9}) {
+	if s := st.Status; s.Version != 2 || s.UpdatedBy != run.Name || s.Backend == nil ||
+		*s.Backend != (v1alpha1.StateBackend{Type: "s3", Version: 2, Serial: 9}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -51,7 +53,8 @@ func TestPlanReadsWhatAnotherServerFollowed(t *testing.T) {
 	run := e.newRun(e.stack, "net-1")
 	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	r.expect(200, `{"wrote":true}`, "PUT", "/v1/backend?type=s3", stateFile(3, "L", "elsewhere"))
-	e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 1, Stack: "net", Run: run.Name, Namespace: e.namespace, Backend: &runnerapi.Backend{Type: "s3"}}
+	e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 1, Stack: "net", Run: run.Name,
+		Namespace: e.namespace, Backend: &runnerapi.Backend{Type: "s3"}}
 	r.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
 	other := state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Fingerprint: e.keys.Fingerprint})
 	me := decision.Holder{Run: run.Name, Attempt: 1, PodUID: r.pod.UID}

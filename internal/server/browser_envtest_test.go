@@ -19,7 +19,9 @@ import (
 // serveSite serves users with a catalog, and allows them to write.
 func (e *env) serveSite(change ...func(*server.Options)) *userServer {
 	e.Helper()
-	return e.serveLists(append([]func(*server.Options){func(o *server.Options) { o.Kubernetes = apiserver.Config }}, change...)...)
+	return e.serveLists(append([]func(*server.Options){func(o *server.Options) {
+		o.Kubernetes = apiserver.Config
+	}}, change...)...)
 }
 
 // A browser keeps cookies, and follows no redirect.
@@ -35,7 +37,9 @@ func (p *userServer) browser() *browser {
 	jar, err := cookiejar.New(nil)
 	must(p.T, err)
 	return &browser{userServer: p, sends: http.Header{}, http: &http.Client{
-		Jar: jar, Transport: p.transport(shown{}), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Jar: jar, Transport: p.transport(shown{}), CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
 	}}
 }
 

@@ -38,7 +38,8 @@ import (
 // cairn is the access of Cairn's server when it is installed for the namespace of the env alone.
 func (e *env) cairn() (*rest.Config, client.Client) {
 	e.Helper()
-	access := chart.Access{Account: "cairn-server", Namespace: e.system, Halves: []string{"server"}, Watched: []string{e.namespace}}
+	access := chart.Access{Account: "cairn-server", Namespace: e.system, Halves: []string{"server"},
+		Watched: []string{e.namespace}}
 	objects, err := access.Objects()
 	must(e.T, err)
 	for _, o := range objects {
@@ -54,10 +55,11 @@ func (e *env) cairn() (*rest.Config, client.Client) {
 	}
 	c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme()})
 	must(e.T, err)
-	must(e.T, poll.PollUntilContextTimeout(e.Context(), 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := c.List(ctx, &corev1.PodList{}, client.InNamespace(e.namespace)) // by the last role that was made
-		return err == nil, ignoreForbidden(err)
-	}))
+	must(e.T, poll.PollUntilContextTimeout(e.Context(), 10*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			err := c.List(ctx, &corev1.PodList{}, client.InNamespace(e.namespace)) // by the last role that was made
+			return err == nil, ignoreForbidden(err)
+		}))
 	return config, c
 }
 
@@ -77,14 +79,15 @@ func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"a pod's token is that pod's":         {by: issuer, token: pod.token},
-		"a token for another audience":        {issuer, e.token("other", pod.pod), 401, `audience "cairn"`},
-		"a token that is bound to nothing":    {issuer, e.token(runnerapi.Audience, nil), 403, "bound to a pod"},
-		"a token that has expired":            {later, pod.token, 401, "expired"},
-		"what is no token":                    {issuer, "x", 401, "not valid"},
-		"a signature of another token":        {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
-		"no signature":                        {issuer, "eyJhbGciOiJub25lIn0." + payload + ".", 401, "not valid"},
-		"a key that the cluster does not say": {issuer, foreign(t, header) + "." + payload + "." + signature, 401, "not valid"},
+		"a pod's token is that pod's":      {by: issuer, token: pod.token},
+		"a token for another audience":     {issuer, e.token("other", pod.pod), 401, `audience "cairn"`},
+		"a token that is bound to nothing": {issuer, e.token(runnerapi.Audience, nil), 403, "bound to a pod"},
+		"a token that has expired":         {later, pod.token, 401, "expired"},
+		"what is no token":                 {issuer, "x", 401, "not valid"},
+		"a signature of another token":     {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
+		"no signature":                     {issuer, "eyJhbGciOiJub25lIn0." + payload + ".", 401, "not valid"},
+		"a key that the cluster does not say": {issuer, foreign(t, header) + "." + payload + "." + signature, 401,
+			"not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := test.by.VerifyPod(t.Context(), test.token)
@@ -141,8 +144,8 @@ func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T)
 		t.Fatalf("got %d, %v", code, err)
 	}
 	away.Store(false)
-	// Who asks in the moment in which a request for the keys ends gets that request's answer: a runner tries again, and so
-	// does this.
+	// Who asks in the moment in which a request for the keys ends gets that request's answer: a runner tries again, and
+	// so does this.
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err = issuer.VerifyPod(t.Context(), pod.token); err == nil {
 			break
@@ -207,7 +210,8 @@ func TestServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
 	r := e.newPod("net-1-plan-1", e.newRun(e.stack, "net-1"))
 	r.url = p.base
 	r.expect(http.StatusForbidden, "has no attempt yet", "GET", "/v1/state", nil)
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "default"}}))
+	must(t, apiserver.Kube.Create(t.Context(),
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "default"}}))
 	there := *e
 	there.namespace = e.system
 	other := there.newPod("net-1-plan-1", nil)
@@ -229,7 +233,8 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 	_, c := e.cairn()
 	key := types.NamespacedName{Namespace: e.system, Name: "cairn-keys"}
 	o := pki.KeysOptions{
-		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{e.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{e.namespace}, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler),
 	}
 
 	_, err := pki.LoadKeys(t.Context(), o)

@@ -27,17 +27,20 @@ import (
 func (r *runner) forced() {
 	r.Helper()
 	r.kill()
-	must(r.T, poll.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: r.token, Audiences: []string{runnerapi.Audience}}}
-		err := apiserver.Kube.Create(ctx, review)
-		return !review.Status.Authenticated, err
-	}))
+	must(r.T, poll.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: r.token,
+				Audiences: []string{runnerapi.Audience}}}
+			err := apiserver.Kube.Create(ctx, review)
+			return !review.Status.Authenticated, err
+		}))
 }
 
 // lost ends the last attempt of a Run as the operator does when its pod is gone.
 func lost(e *env, run *v1alpha1.Run) {
 	e.Helper()
-	run.Status.Attempts[len(run.Status.Attempts)-1].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: "its pod is gone"}
+	run.Status.Attempts[len(run.Status.Attempts)-1].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost,
+		Message: "its pod is gone"}
 	finish(e, run)
 }
 
@@ -51,10 +54,13 @@ func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 
 	batch := []byte(`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"vpc-1"}]}`)
 	for _, other := range []struct{ method, path string }{
-		{"GET", "/v1/order"}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"},
-		{"DELETE", "/v1/state"}, {"GET", "/v1/journal"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"}, {"POST", "/v1/operations?offset=0"}, {"PUT", "/v1/plan"},
+		{"GET", "/v1/order"}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
+		{"UNLOCK", "/v1/state"},
+		{"DELETE", "/v1/state"}, {"GET", "/v1/journal"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"},
+		{"POST", "/v1/operations?offset=0"}, {"PUT", "/v1/plan"},
 		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"POST", "/v1/outputs"},
-		{"GET", "/v1/outputs/net/x"}, {"GET", "/v1/interrupt"}, {"GET", "/v1/sources/" + e.source}, {"POST", "/v1/policy/" + e.source},
+		{"GET", "/v1/outputs/net/x"}, {"GET", "/v1/interrupt"}, {"GET", "/v1/sources/" + e.source},
+		{"POST", "/v1/policy/" + e.source},
 	} {
 		r.expect(401, "not valid", other.method, other.path, nil)
 	}
@@ -66,7 +72,10 @@ func TestRunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	next.reads(stateFile(1, "L", "rescued"))
 	got, err := next.client().Journal(t.Context())
 	must(t, err)
-	made := slices.DeleteFunc(slices.Clone(got.Entries), func(e runnerapi.JournalEntry) bool { return e.Action != string(engine.Create) }) // beside them is what the plan noted
+	// beside them is what the plan noted
+	made := slices.DeleteFunc(slices.Clone(got.Entries), func(e runnerapi.JournalEntry) bool {
+		return e.Action != string(engine.Create)
+	})
 	if len(made) != 2 {
 		t.Errorf("journal %+v", got.Entries)
 	}

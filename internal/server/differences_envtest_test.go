@@ -19,7 +19,8 @@ func TestDifferencesOfAPlan(t *testing.T) {
 	changed := planfiletest.Plan{
 		{
 			Address: "terraform_data.a", Action: planfiletest.Update,
-			Before: map[string]any{"input": map[string]any{"hunter2": "a", "b": "c"}}, After: map[string]any{"input": map[string]any{"hunter2": "b", "b": "c"}},
+			Before: map[string]any{"input": map[string]any{"hunter2": "a", "b": "c"}},
+			After:  map[string]any{"input": map[string]any{"hunter2": "b", "b": "c"}},
 		},
 		{Address: "terraform_data.b", Action: planfiletest.Delete, Before: map[string]any{"input": "x"}},
 	}
@@ -32,7 +33,8 @@ func TestDifferencesOfAPlan(t *testing.T) {
 			r.documents(digest, changed.JSON(t), "hunter2")
 		}
 		lie := []runnerapi.Difference{{Address: "terraform_data.c", Action: "create"}}
-		report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Differences: lie}}}
+		report := runnerapi.Report{
+			Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Differences: lie}}}
 		must(t, r.client().Report(t.Context(), report))
 		return (<-e.fakes.reports).Done.Plan.Differences
 	}

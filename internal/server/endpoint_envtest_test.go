@@ -73,7 +73,8 @@ func TestEndpointIsPublished(t *testing.T) {
 
 	// One of another owner is not changed.
 	must(t, apiserver.Kube.Delete(t.Context(), m))
-	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"url": "mine"}}
+	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Data: map[string]string{"url": "mine"}}
 	must(t, apiserver.Kube.Create(t.Context(), mine))
 	three := e.serveUsers(public("https://three.example.com", true))
 	three.eventually(func() bool { return three.log.line("is not published", "is not changed") != "" })

@@ -119,7 +119,8 @@ func (f *fakes) Next(ctx context.Context, _ types.NamespacedName, _ types.UID, _
 	}
 }
 
-func (f *fakes) Interrupt(ctx context.Context, _ types.NamespacedName, _ types.UID, _ int32) (runnerapi.Interrupt, error) {
+func (f *fakes) Interrupt(ctx context.Context, _ types.NamespacedName, _ types.UID, _ int32) (runnerapi.Interrupt,
+	error) {
 	f.asked <- struct{}{}
 	select {
 	case i := <-f.interrupt:
@@ -146,14 +147,16 @@ func newEnv(t *testing.T) *env {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "server-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}))
+	must(t, apiserver.Kube.Create(t.Context(),
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}))
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "system-"}}
 	must(t, apiserver.Kube.Create(t.Context(), system))
 	e := &env{T: t, namespace: ns.Name, system: system.Name}
 	e.stack = e.newStack("net")
 	e.fakes = &fakes{
-		asked: make(chan struct{}, 100), order: make(chan runnerapi.Order, 10), interrupt: make(chan runnerapi.Interrupt, 10),
-		reports: make(chan runnerapi.Report, 100), stack: e.stack,
+		asked: make(chan struct{}, 100), order: make(chan runnerapi.Order, 10),
+		interrupt: make(chan runnerapi.Interrupt, 10),
+		reports:   make(chan runnerapi.Report, 100), stack: e.stack,
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -163,7 +166,8 @@ func newEnv(t *testing.T) *env {
 	must(t, err)
 	e.bucket, err = bucket.Open(t.Context(), "file://"+e.dir, e.keys.Bucket())
 	must(t, err)
-	e.state = state.New(apiserver.Kube, apiserver.Kube, e.bucket, state.Options{Log: log, Fingerprint: e.keys.Fingerprint})
+	e.state = state.New(apiserver.Kube, apiserver.Kube, e.bucket,
+		state.Options{Log: log, Fingerprint: e.keys.Fingerprint})
 	documents := inputs.NewStore(e.bucket)
 	e.documents = documents
 	e.source = inputs.Digest([]byte("the code"))
@@ -197,7 +201,8 @@ func newEnv(t *testing.T) *env {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(e.keys.Bundle())
 	e.url = "https://" + l.Addr().String()
-	e.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	e.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
+		ForceAttemptHTTP2: true}}
 	t.Cleanup(e.http.CloseIdleConnections)
 	return e
 }
@@ -209,7 +214,8 @@ func (e *env) options(log *slog.Logger) server.Options {
 		Fingerprint: e.keys.Fingerprint,
 		Runs:        e.fakes, Orders: e.fakes, Reports: e.fakes, Inputs: e.documents.Get, Log: log,
 		Policies: policyeval.New(policyeval.Options{
-			Live: apiserver.Kube, Namespace: e.system, Bucket: e.bucket, Inputs: e.documents.Get, Evaluate: evaluate, Log: log,
+			Live: apiserver.Kube, Namespace: e.system, Bucket: e.bucket, Inputs: e.documents.Get, Evaluate: evaluate,
+			Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 			return e.fakes.outputs, e.fakes.stack, nil
@@ -238,8 +244,10 @@ func (e *env) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name string
 	e.Helper()
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: e.namespace, Name: name, Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(stack.Name)},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+			Namespace: e.namespace, Name: name,
+			Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(stack.Name)},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: do,

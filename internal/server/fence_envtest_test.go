@@ -33,7 +33,8 @@ func TestApplyLocksWritesAndUnlocks(t *testing.T) {
 	r.expect(405, "delete Stack net", "DELETE", "/v1/state", nil)
 	st := &v1alpha1.State{}
 	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(e.stack), st))
-	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.InputsDigest != e.inputs || s.Versions[0].Attempt != 1 {
+	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.InputsDigest != e.inputs ||
+		s.Versions[0].Attempt != 1 {
 		t.Fatalf("status %+v", s)
 	}
 }
@@ -105,7 +106,9 @@ func TestPodThatEndedLosesItsLock(t *testing.T) {
 	first.pod.Status.Phase = corev1.PodFailed // which a kubelet that starts anew may write before it ends what runs
 	must(t, apiserver.Kube.Status().Update(t.Context(), first.pod))
 	second.lock("b", 423, "")
-	first.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", Image: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}}
+	first.pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "engine", Image: "engine",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), first.pod))
 	second.lock("b", 200, "")
 }
@@ -256,7 +259,8 @@ func TestStateOfThreeMebibytes(t *testing.T) {
 	r.write("a", data, 200, "")
 	r.reads(data)
 	secrets := &corev1.SecretList{}
-	must(t, apiserver.Kube.List(t.Context(), secrets, client.InNamespace(e.namespace), client.MatchingLabels{"cairn.dev/state": "net"}))
+	must(t, apiserver.Kube.List(t.Context(), secrets, client.InNamespace(e.namespace),
+		client.MatchingLabels{"cairn.dev/state": "net"}))
 	if len(secrets.Items) < 4 {
 		t.Fatalf("%d Secrets", len(secrets.Items))
 	}

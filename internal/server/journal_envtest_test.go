@@ -81,7 +81,9 @@ func (r *runner) compare() []engine.Missing {
 func vpcState(serial int, names ...string) []byte {
 	var all []string
 	for _, name := range names {
-		all = append(all, fmt.Sprintf(`{"mode":"managed","type":"aws_vpc","name":%q,"instances":[{"schema_version":0,"attributes":{"id":%q}}]}`, name, name))
+		all = append(all, fmt.Sprintf(
+			`{"mode":"managed","type":"aws_vpc","name":%q,"instances":[{"schema_version":0,"attributes":{"id":%q}}]}`,
+			name, name))
 	}
 	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":"L","outputs":{},"resources":[%s]}`, serial, strings.Join(all, ","))
 }
@@ -110,7 +112,8 @@ func TestUserRemovesResourcesFromAState(t *testing.T) {
 			must(e.T, err)
 		},
 		"by a push by force": func(e *env, alice *userapi.Client) {
-			_, err := alice.PushState(e.Context(), e.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`), []byte(`"M"`), 1), true)
+			_, err := alice.PushState(e.Context(), e.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`),
+				[]byte(`"M"`), 1), true)
 			must(e.T, err)
 		},
 		"by two pushes": func(e *env, alice *userapi.Client) {
@@ -338,17 +341,20 @@ func TestUsersReadAJournal(t *testing.T) {
 	must(t, err)
 	is := func(name, status string) userapi.JournalResource {
 		return userapi.JournalResource{
-			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1", Attempt: 1, Standing: status,
+			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1",
+			Attempt: 1, Standing: status,
 		}
 	}
-	if diff := cmp.Diff([]userapi.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")}, got.Resources); diff != "" {
+	if diff := cmp.Diff([]userapi.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")},
+		got.Resources); diff != "" {
 		t.Error(diff)
 	}
 	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "journal=true") == "" {
 		t.Error("it is not in the audit")
 	}
 	user, who := e.account("bob")
-	e.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"}, Resources: []string{"states"}})
+	e.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"},
+		Resources: []string{"states"}})
 	_, err = p.as(who).Journal(t.Context(), e.namespace, "net")
 	Result(t, err, 403, "pull")
 }
@@ -363,7 +369,8 @@ func TestJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
 	e := newEnv(t)
 	first, run := e.applying()
 	first.journal()
-	a, b, c := entry("create", "aws_vpc.a", "vpc-canary"), entry("create", "aws_vpc.b", "vpc-b"), entry("delete", "aws_vpc.a", "vpc-canary")
+	a, b, c := entry("create", "aws_vpc.a", "vpc-canary"), entry("create", "aws_vpc.b", "vpc-b"), entry("delete",
+		"aws_vpc.a", "vpc-canary")
 	first.did(0, a)
 	first.did(1, b)
 	first.did(1, b) // its answer was lost
@@ -391,7 +398,8 @@ func TestJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
 
 	// What is saved counts for nothing, also when it could not be removed.
 	for _, attempt := range []int{1, 2} {
-		must(t, e.bucket.Put(t.Context(), journalKey(t, e, run, attempt, 3), []byte(`{"entries":[{"address":"saved"}]}`)))
+		must(t, e.bucket.Put(t.Context(), journalKey(t, e, run, attempt, 3),
+			[]byte(`{"entries":[{"address":"saved"}]}`)))
 	}
 	must(t, e.bucket.Put(t.Context(), strings.TrimSuffix(journalKey(t, e, run, 2, 0), "00000")+"saved", nil))
 	next.journal()
@@ -417,7 +425,8 @@ func journalKey(t *testing.T, e *env, run *v1alpha1.Run, attempt, batch int) str
 	t.Helper()
 	var number int
 	fmt.Sscanf(run.Name, "net-%d", &number)
-	return fmt.Sprintf("journals/%s/net/%012d-%010d-%05d-%05d", e.namespace, run.CreationTimestamp.Unix(), number, attempt, batch)
+	return fmt.Sprintf("journals/%s/net/%012d-%010d-%05d-%05d", e.namespace, run.CreationTimestamp.Unix(), number,
+		attempt, batch)
 }
 
 // clear says whether a text is anywhere in the bucket as it is.
@@ -464,13 +473,15 @@ func TestLostApplyReportsItsJournal(t *testing.T) {
 	ends := func(class v1alpha1.FailureClass, phase v1alpha1.RunPhase) {
 		t.Helper()
 		now := metav1.NowMicro()
-		run.Status.Attempts[0].FinishedAt, run.Status.Attempts[0].Failure = &now, &v1alpha1.Failure{Class: class, Message: "boom"}
+		run.Status.Attempts[0].FinishedAt, run.Status.Attempts[0].Failure = &now, &v1alpha1.Failure{Class: class,
+			Message: "boom"}
 		run.Status.Phase = phase
 		must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	}
 	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
 	ends(v1alpha1.FailureTransient, v1alpha1.PhaseApplying)
-	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch)) // it reported, and has nothing more to append
+	// it reported, and has nothing more to append
+	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch))
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseApplying)
 	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
 	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseFailed)
@@ -503,7 +514,8 @@ func TestJournalWriteDuration(t *testing.T) {
 	const n = 50
 	for batch := range n {
 		began := time.Now()
-		must(t, c.AppendJournal(t.Context(), batch, runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{entry("create", "aws_vpc.a", "x")}}))
+		must(t, c.AppendJournal(t.Context(), batch,
+			runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{entry("create", "aws_vpc.a", "x")}}))
 		all += time.Since(began)
 	}
 	t.Logf("%s from asking to durable, in the mean of %d", all/n, n)

@@ -77,7 +77,8 @@ func (s *secondHand) state(name string, status v1alpha1.StateStatus) {
 func keptIn(homes ...v1alpha1.StateStorage) v1alpha1.StateStatus {
 	var st v1alpha1.StateStatus
 	for i, home := range homes {
-		st.Versions = append(st.Versions, v1alpha1.StateVersion{Version: int64(i + 1), SHA256: "sha256:1", Storage: home, At: metav1.Now()})
+		st.Versions = append(st.Versions, v1alpha1.StateVersion{Version: int64(i + 1), SHA256: "sha256:1",
+			Storage: home, At: metav1.Now()})
 	}
 	return st
 }
@@ -89,27 +90,44 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 		// says is why it is refused; empty when it is not.
 		says string
 	}{
-		"nothing is left":      {func(*secondHand) {}, ""},
-		"a folder of a volume": {func(s *secondHand) { must(s.T, os.Mkdir(filepath.Join(s.dir, "lost+found"), 0o700)) }, ""},
+		"nothing is left": {func(*secondHand) {}, ""},
+		"a folder of a volume": {func(s *secondHand) {
+			must(s.T, os.Mkdir(filepath.Join(s.dir, "lost+found"), 0o700))
+		}, ""},
 		"an object in the bucket": {func(s *secondHand) { s.put("sources/sha256:1") },
-			"sources/sha256:1: put the Secret back from a backup; or, to start without the old data on purpose, empty the bucket"},
+			"sources/sha256:1: put the Secret back from a backup; or, to start without the old data on purpose, " +
+				"empty the bucket"},
 		"only the identity is gone": {func(s *secondHand) {
 			s.put("sources/sha256:1")
 			must(s.T, s.lost.Renew(s.Context()))
 			s.wipe("fingerprint.key", "ca.crt", "ca.key", "next.crt", "next.key")
 		}, "sources/sha256:1"},
-		"states in Secrets":            {func(s *secondHand) { s.state("net", keptIn(inSecret, inSecret)) }, ""},
-		"a state in the bucket":        {func(s *secondHand) { s.state("net", keptIn(inSecret, inBucket)) }, "/net, which is in a bucket"},
-		"an older one in the bucket":   {func(s *secondHand) { s.state("net", keptIn(inBucket, inSecret)) }, "/net, which is in a bucket"},
+		"states in Secrets": {func(s *secondHand) { s.state("net", keptIn(inSecret, inSecret)) }, ""},
+		"a state in the bucket": {func(s *secondHand) {
+			s.state("net", keptIn(inSecret, inBucket))
+		}, "/net, which is in a bucket"},
+		"an older one in the bucket": {func(s *secondHand) {
+			s.state("net", keptIn(inBucket, inSecret))
+		}, "/net, which is in a bucket"},
 		"a state that was not written": {func(s *secondHand) { s.state("net", v1alpha1.StateStatus{}) }, ""},
 		"a state that was rescued": {func(s *secondHand) {
 			s.state("net", v1alpha1.StateStatus{Rescued: &v1alpha1.RescuedState{At: metav1.Now()}})
 		}, "/net"},
-		"a state on another page":     {func(s *secondHand) { s.state("a", keptIn(inSecret)); s.state("b", keptIn(inBucket)) }, "/b"},
-		"another install's namespace": {func(s *secondHand) { s.state("net", keptIn(inBucket)); s.Namespaces = s.Namespaces[:1] }, ""},
-		"any namespace":               {func(s *secondHand) { s.state("net", keptIn(inBucket)); s.Namespaces = nil }, "which is in a bucket"},
-		"a bucket in memory":          {func(s *secondHand) { s.state("net", keptIn(inBucket)); s.BucketURL = "mem://" }, ""},
-		"a bucket that is away":       {func(s *secondHand) { s.BucketURL = "file:///dev/null/bucket" }, "whether the bucket was used"},
+		"a state on another page": {func(s *secondHand) {
+			s.state("a", keptIn(inSecret))
+			s.state("b", keptIn(inBucket))
+		}, "/b"},
+		"another install's namespace": {func(s *secondHand) {
+			s.state("net", keptIn(inBucket))
+			s.Namespaces = s.Namespaces[:1]
+		}, ""},
+		"any namespace": {func(s *secondHand) {
+			s.state("net", keptIn(inBucket))
+			s.Namespaces = nil
+		}, "which is in a bucket"},
+		"a bucket in memory": {func(s *secondHand) { s.state("net", keptIn(inBucket)); s.BucketURL = "mem://" }, ""},
+		"a bucket that is away": {func(s *secondHand) { s.BucketURL = "file:///dev/null/bucket" },
+			"whether the bucket was used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSecondHand(t)
@@ -117,7 +135,8 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 			kube, err := client.NewWithWatch(apiserver.Config, client.Options{Scheme: apiserver.Kube.Scheme()})
 			must(t, err)
 			s.Client = interceptor.NewClient(kube, interceptor.Funcs{
-				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+					opts ...client.ListOption) error {
 					return c.List(ctx, list, append(opts, client.Limit(1))...)
 				},
 			})
@@ -129,7 +148,8 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 				must(t, err)
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), s.Secret.String()) {
+			if err == nil || !strings.Contains(err.Error(), tt.says) ||
+				!strings.Contains(err.Error(), s.Secret.String()) {
 				t.Fatalf("got %v, want it to say %q", err, tt.says)
 			}
 			// A process that has the keys restores them, and then another one starts.
@@ -151,7 +171,8 @@ func TestKeysOfAConcurrentProcessAreUsed(t *testing.T) {
 	must(t, err)
 	faster := false
 	s.Client = interceptor.NewClient(kube, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if err := c.Get(ctx, key, o, opts...); err != nil || faster {
 				return err
 			}

@@ -51,7 +51,9 @@ func newIdentity(t *testing.T) *identity {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	i := &identity{t: t, key: key, claims: map[string]any{}, codes: map[string]url.Values{}}
-	about := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "one", Algorithm: oidc.ES256}}, Algorithms: []string{oidc.ES256}}
+	about := &oidctest.Server{
+		PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "one", Algorithm: oidc.ES256}},
+		Algorithms: []string{oidc.ES256}}
 	mux := http.NewServeMux()
 	mux.Handle("/", about)
 	mux.HandleFunc("POST /token", i.token)
@@ -71,8 +73,10 @@ func newIdentity(t *testing.T) *identity {
 func (i *identity) visit(asked *url.URL) url.Values {
 	i.t.Helper()
 	query := asked.Query()
-	if query.Get("client_id") != "cairn" || query.Get("redirect_uri") != "https://cairn.example.com/signin/oidc/callback" ||
-		query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("nonce")) < 20 ||
+	if query.Get("client_id") != "cairn" ||
+		query.Get("redirect_uri") != "https://cairn.example.com/signin/oidc/callback" ||
+		query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" ||
+		len(query.Get("nonce")) < 20 ||
 		len(query.Get("state")) < 20 || query.Get("scope") != "openid groups" {
 		i.t.Fatalf("Cairn asks with %v", query)
 	}
@@ -99,21 +103,24 @@ func (i *identity) token(w http.ResponseWriter, r *http.Request) {
 	case id != "cairn" || secret != clientSecret:
 		refuse(http.StatusUnauthorized, "invalid_client")
 		return
-	case !ok || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) || r.FormValue("redirect_uri") != asked.Get("redirect_uri"):
+	case !ok || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) ||
+		r.FormValue("redirect_uri") != asked.Get("redirect_uri"):
 		refuse(http.StatusBadRequest, "invalid_grant")
 		return
 	}
 	delete(i.codes, r.FormValue("code"))
 	claims := map[string]any{
-		"iss": i.URL, "aud": "cairn", "sub": "42", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(), "nonce": asked.Get("nonce"),
-		"name": "alice", "groups": []string{"ops"},
+		"iss": i.URL, "aud": "cairn", "sub": "42", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(),
+		"nonce": asked.Get("nonce"),
+		"name":  "alice", "groups": []string{"ops"},
 	}
 	for name, v := range i.claims {
 		claims[name] = v
 	}
 	text, _ := json.Marshal(claims)
 	_ = json.NewEncoder(w).Encode(map[string]string{
-		"access_token": "x", "token_type": "Bearer", "id_token": oidctest.SignIDToken(i.key, "one", oidc.ES256, string(text)),
+		"access_token": "x", "token_type": "Bearer", "id_token": oidctest.SignIDToken(i.key, "one", oidc.ES256,
+			string(text)),
 	})
 }
 
@@ -162,7 +169,8 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	b.want(200, `"canceledBy":"oidc:alice"`, "POST", cancel, nil)
 	b.sends = http.Header{"Impersonate-User": {"bob"}}
 	b.want(403, "may not impersonate users", "POST", cancel, nil)
-	e.allowEverywhere("oidc:alice", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"bob"}})
+	e.allowEverywhere("oidc:alice", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"},
+		Verbs: []string{"impersonate"}, ResourceNames: []string{"bob"}})
 	e.allow("bob", mayAll)
 	e.newRun(e.stack, "net-2")
 	cancel = "/api/v1/namespaces/" + e.namespace + "/runs/net-2/cancel"
@@ -184,13 +192,16 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		claims map[string]any
 		want   userapi.SignInFailure
 	}{
-		"for another audience":     {map[string]any{"aud": "other"}, userapi.SignInProviderError},
-		"of another issuer":        {map[string]any{"iss": "https://evil.example"}, userapi.SignInProviderError},
-		"of another sign-in":       {map[string]any{"nonce": "another"}, userapi.SignInExpired},
-		"of no sign-in":            {map[string]any{"nonce": ""}, userapi.SignInExpired},
-		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, userapi.SignInProviderError},
-		"without a name":           {map[string]any{"name": ""}, userapi.SignInIdentityRejected},
-		"with more than it keeps":  {map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))}, userapi.SignInTooLarge},
+		"for another audience": {map[string]any{"aud": "other"}, userapi.SignInProviderError},
+		"of another issuer":    {map[string]any{"iss": "https://evil.example"}, userapi.SignInProviderError},
+		"of another sign-in":   {map[string]any{"nonce": "another"}, userapi.SignInExpired},
+		"of no sign-in":        {map[string]any{"nonce": ""}, userapi.SignInExpired},
+		"that is over": {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()},
+			userapi.SignInProviderError},
+		"without a name": {map[string]any{"name": ""}, userapi.SignInIdentityRejected},
+		"with more than it keeps": {
+			map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))},
+			userapi.SignInTooLarge},
 		"with groups that are odd": {map[string]any{"groups": 7}, userapi.SignInIdentityRejected},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,7 +265,8 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 	t.Run("refused there", func(t *testing.T) {
 		b := p.browser()
 		back := i.visit(b.goes("/signin/oidc"))
-		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")), userapi.SignInProviderDenied)
+		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")),
+			userapi.SignInProviderDenied)
 	})
 	t.Run("while it is away", func(t *testing.T) {
 		other := e.serveSite(i.signsIn)
@@ -262,11 +274,13 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		b := other.browser()
 		refused(t, b, b.goes("/signin/oidc"), userapi.SignInProviderError)
 		i.away = false
-		if to := b.through(i, "//evil.example"); to.RequestURI() != "/" || to.Host != strings.TrimPrefix(b.base, "https://") {
+		if to := b.through(i, "//evil.example"); to.RequestURI() != "/" ||
+			to.Host != strings.TrimPrefix(b.base, "https://") {
 			t.Errorf("it leads to %s", to)
 		}
 	})
-	if p.log.line("audit: not signed in", "method=OIDC", "invalid_grant") == "" || p.log.line("must not be shown") != "" || p.log.line(clientSecret) != "" {
+	if p.log.line("audit: not signed in", "method=OIDC", "invalid_grant") == "" ||
+		p.log.line("must not be shown") != "" || p.log.line(clientSecret) != "" {
 		t.Error("the audit does not say who was refused, or too much")
 	}
 }

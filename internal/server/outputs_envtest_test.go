@@ -74,8 +74,10 @@ func TestSecretThatCairnDidNotCreateStaysUnchanged(t *testing.T) {
 func TestOutputsMatchTheCode(t *testing.T) {
 	e := newEnv(t)
 	r, _ := e.applying()
-	must(t, r.client().WriteOutputs(t.Context(), runnerapi.Outputs{"id": {Value: json.RawMessage(`1`)}})) // they go nowhere
-	e.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"}, ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
+	// they go nowhere
+	must(t, r.client().WriteOutputs(t.Context(), runnerapi.Outputs{"id": {Value: json.RawMessage(`1`)}}))
+	e.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"},
+		ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
 	secret, cm := &corev1.Secret{}, &corev1.ConfigMap{}
 	key := types.NamespacedName{Namespace: e.namespace, Name: "out"}
 	read := func() {
@@ -83,14 +85,17 @@ func TestOutputsMatchTheCode(t *testing.T) {
 		must(t, apiserver.Kube.Get(t.Context(), key, secret))
 		must(t, apiserver.Kube.Get(t.Context(), key, cm))
 	}
-	outputs := runnerapi.Outputs{"id": {Value: json.RawMessage(`"vpc-1"`)}, "zones": {Value: json.RawMessage(`["a"]`)}, "key": {Value: json.RawMessage(`"s"`), Sensitive: true}}
+	outputs := runnerapi.Outputs{"id": {Value: json.RawMessage(`"vpc-1"`)}, "zones": {Value: json.RawMessage(`["a"]`)},
+		"key": {Value: json.RawMessage(`"s"`), Sensitive: true}}
 	must(t, r.client().WriteOutputs(t.Context(), outputs))
 	read()
-	if diff := cmp.Diff(map[string]string{"id": "vpc-1", "zones": `["a"]`}, cm.Data); diff != "" || string(secret.Data["key"]) != "s" || len(secret.Data) != 3 {
+	if diff := cmp.Diff(map[string]string{"id": "vpc-1", "zones": `["a"]`}, cm.Data); diff != "" ||
+		string(secret.Data["key"]) != "s" || len(secret.Data) != 3 {
 		t.Fatal(diff, secret.Data)
 	}
 	for _, o := range []client.Object{secret, cm} {
-		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != e.stack.UID || o.GetLabels()["app.kubernetes.io/managed-by"] != "cairn" {
+		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != e.stack.UID ||
+			o.GetLabels()["app.kubernetes.io/managed-by"] != "cairn" {
 			t.Fatalf("%T: %+v %v", o, refs, o.GetLabels())
 		}
 	}
@@ -108,7 +113,8 @@ func TestOutputsMatchTheCode(t *testing.T) {
 	}
 	// A Secret of another type has another purpose, whatever its owner is.
 	typed := secret.DeepCopy()
-	typed.ObjectMeta = metav1.ObjectMeta{Namespace: e.namespace, Name: "typed", Labels: secret.Labels, OwnerReferences: secret.OwnerReferences}
+	typed.ObjectMeta = metav1.ObjectMeta{Namespace: e.namespace, Name: "typed", Labels: secret.Labels,
+		OwnerReferences: secret.OwnerReferences}
 	typed.Type = "example.com/other"
 	must(t, apiserver.Kube.Create(t.Context(), typed))
 	e.fakes.outputs.Secret.Name = "typed"

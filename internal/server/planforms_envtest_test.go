@@ -28,7 +28,8 @@ import (
 
 // planOf creates a resource.
 func planOf(name string) planfiletest.Plan {
-	return planfiletest.Plan{{Address: "terraform_data." + name, Action: planfiletest.Create, After: map[string]any{"input": name, "id": planfiletest.Unknown}}}
+	return planfiletest.Plan{{Address: "terraform_data." + name, Action: planfiletest.Create,
+		After: map[string]any{"input": name, "id": planfiletest.Unknown}}}
 }
 
 // planning is a runner that plans in the first attempt of a new Run, and has uploaded a plan.
@@ -73,7 +74,8 @@ func (e *env) decides(run *v1alpha1.Run, digest string) {
 func TestPlanJSONIsWhatWasCompared(t *testing.T) {
 	e := newEnv(t)
 	r, run, _ := e.planning("net-1")
-	large := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create, After: map[string]any{"input": strings.Repeat("x", 9<<20)}}}
+	large := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create,
+		After: map[string]any{"input": strings.Repeat("x", 9<<20)}}}
 	digest := r.uploads(large.File(t))
 	for range 2 { // its answer was lost
 		r.documents(digest, large.JSON(t))
@@ -87,7 +89,8 @@ func TestPlanJSONIsWhatWasCompared(t *testing.T) {
 	must(t, file.Close())
 	got, err := os.ReadFile(file.Name())
 	var want, shown any
-	if err := errors.Join(err, json.Unmarshal(large.JSON(t), &want), json.Unmarshal(got, &shown)); err != nil || !cmp.Equal(want, shown) {
+	if err := errors.Join(err, json.Unmarshal(large.JSON(t), &want), json.Unmarshal(got, &shown)); err != nil ||
+		!cmp.Equal(want, shown) {
 		t.Errorf("it came back as %d bytes: %v", len(got), err)
 	}
 	apply.expect(409, "plans nothing", "PUT", "/v1/plan/"+digest+"/document", []byte("{}"))
@@ -101,22 +104,28 @@ func TestReportedPlanMatchesThePlanFile(t *testing.T) {
 	e := newEnv(t)
 	r, _, digest := e.planning("net-1")
 	r.expect(422, "resource_changes: terraform_data.a: its actions are", "PUT", "/v1/plan/"+digest+"/document",
-		document(planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.NoOp, Before: map[string]any{"input": "a"}}}.JSON(t)))
-	r.expect(422, "the change of terraform_data.a in the plan file is missing", "PUT", "/v1/plan/"+digest+"/document", document(planfiletest.Plan{}.JSON(t)))
+		document(planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.NoOp,
+			Before: map[string]any{"input": "a"}}}.JSON(t)))
+	r.expect(422, "the change of terraform_data.a in the plan file is missing", "PUT", "/v1/plan/"+digest+"/document",
+		document(planfiletest.Plan{}.JSON(t)))
 	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/document", document(planOf("a").JSON(t)))
 	hidden := bytes.ReplaceAll(planOf("a").JSON(t), []byte(`"input":"a"`), []byte(`"input":"(sensitive value)"`))
 	r.expect(422, "its value is another one", "PUT", "/v1/plan/"+digest+"/document", document(hidden))
-	marked := bytes.Replace(planOf("a").JSON(t), []byte(`"after_unknown"`), []byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
+	marked := bytes.Replace(planOf("a").JSON(t), []byte(`"after_unknown"`),
+		[]byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
 	r.expect(409, "another document of this plan", "PUT", "/v1/plan/"+digest+"/document", document(marked))
 
-	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1, Fingerprint: "reported", Resources: []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
+	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1,
+		Fingerprint: "reported",
+		Resources:   []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
 	must(t, r.client().Report(t.Context(), report))
 	reported := (<-e.fakes.reports).Done.Plan
 	if len(reported.Fingerprint) != 32 {
 		t.Errorf("the fingerprint is %q", reported.Fingerprint)
 	}
 	reported.Fingerprint = ""
-	if diff := cmp.Diff(&runnerapi.Plan{Digest: digest, Changes: true, Add: 1, Resources: []runnerapi.ResourceChange{{Address: "terraform_data.a", Action: "create"}}}, reported); diff != "" {
+	if diff := cmp.Diff(&runnerapi.Plan{Digest: digest, Changes: true, Add: 1,
+		Resources: []runnerapi.ResourceChange{{Address: "terraform_data.a", Action: "create"}}}, reported); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -146,12 +155,15 @@ func TestPlansThatDoTheSameHaveOneFingerprint(t *testing.T) {
 	if script := fingerprint("net-4", "a", func(p *runnerapi.Plan) { p.Script = true }); script != "" {
 		t.Errorf("a plan that a script applies has the fingerprint %q", script)
 	}
-	if more := fingerprint("net-5", "a", func(p *runnerapi.Plan) { p.Untracked = []runnerapi.UntrackedResource{{Address: "terraform_data.x"}} }); more != "" {
+	if more := fingerprint("net-5", "a", func(p *runnerapi.Plan) {
+		p.Untracked = []runnerapi.UntrackedResource{{Address: "terraform_data.x"}}
+	}); more != "" {
 		t.Errorf("a plan beside resources that are not in the state has the fingerprint %q", more)
 	}
 }
 
-// TestOutputsOfAPlanAreThoseOfThePlanFile: the Run gets their names, at most 100, and no value, whatever the pod reports.
+// TestOutputsOfAPlanAreThoseOfThePlanFile: the Run gets their names, at most 100, and no value, whatever the pod
+// reports.
 func TestOutputsOfAPlanAreThoseOfThePlanFile(t *testing.T) {
 	e := newEnv(t)
 	r, _, _ := e.planning("net-1")
@@ -161,15 +173,18 @@ func TestOutputsOfAPlanAreThoseOfThePlanFile(t *testing.T) {
 		{Name: strings.Repeat("a", 300), Action: planfiletest.Delete, Values: []any{"x"}},
 	}
 	for i := range v1alpha1.MaxPlanOutputs {
-		outputs = append(outputs, planfiletest.Output{Name: fmt.Sprintf("b%03d", i), Action: planfiletest.Delete, Values: []any{i}})
+		outputs = append(outputs, planfiletest.Output{Name: fmt.Sprintf("b%03d", i), Action: planfiletest.Delete,
+			Values: []any{i}})
 	}
 	digest := r.uploads(planfiletest.Zip(t, planfiletest.WithOutputs(t, planOf("a").Message(t), outputs...)))
 	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{
-		Digest: digest, Changes: true, Outputs: []runnerapi.OutputChange{{Name: "reported", Action: "create"}}, MoreOutputs: 7,
+		Digest: digest, Changes: true, Outputs: []runnerapi.OutputChange{{Name: "reported", Action: "create"}},
+		MoreOutputs: 7,
 	}}}))
 	p := (<-e.fakes.reports).Done.Plan
 	want := []runnerapi.OutputChange{
-		{Name: "a-nat", Action: "create", Known: true}, {Name: "a-token", Action: "create", Sensitive: true}, {Name: "b000", Action: "delete"},
+		{Name: "a-nat", Action: "create", Known: true}, {Name: "a-token", Action: "create", Sensitive: true},
+		{Name: "b000", Action: "delete"},
 	}
 	if len(p.Outputs) != v1alpha1.MaxPlanOutputs || p.MoreOutputs != 3 {
 		t.Fatalf("%d outputs and %d more", len(p.Outputs), p.MoreOutputs)
@@ -187,8 +202,11 @@ func TestUnreadablePlanFileIsReportedAsUnverified(t *testing.T) {
 	r, _, _ := e.planning("net-1")
 	digest := r.uploads([]byte(`{"encrypted_data":"..."}`))
 	r.expect(204, "", "PUT", "/v1/plan/"+digest+"/document", document(planOf("a").JSON(t)))
-	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Add: 1, Outputs: []runnerapi.OutputChange{{Name: "reported"}}}}}))
-	if p := (<-e.fakes.reports).Done.Plan; p.Add != 1 || len(p.Outputs) > 0 || !strings.Contains(p.Unverified, "it is no zip archive") {
+	must(t, r.client().Report(t.Context(),
+		runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Add: 1,
+			Outputs: []runnerapi.OutputChange{{Name: "reported"}}}}}))
+	if p := (<-e.fakes.reports).Done.Plan; p.Add != 1 || len(p.Outputs) > 0 ||
+		!strings.Contains(p.Unverified, "it is no zip archive") {
 		t.Errorf("%+v", p)
 	}
 }
@@ -197,7 +215,8 @@ func TestUnreadablePlanFileIsReportedAsUnverified(t *testing.T) {
 // messages are hidden again.
 func TestSecretsHideNothingFromPolicies(t *testing.T) {
 	e := newEnv(t)
-	e.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{"a.rego": `package main
+	e.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules",
+		Files: map[string]string{"a.rego": `package main
 import rego.v1
 deny contains msg if {
 	some r in input.resource_changes
@@ -207,9 +226,11 @@ deny contains msg if {
 }`}}}})
 	run := e.newRun(e.stack, "net-1")
 	r := e.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	plan := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create, After: map[string]any{"input": "forbidden"}}}
+	plan := planfiletest.Plan{{Address: "terraform_data.a", Action: planfiletest.Create,
+		After: map[string]any{"input": "forbidden"}}}
 	digest := r.uploads(plan.File(t))
-	marked := bytes.Replace(plan.JSON(t), []byte(`"after_unknown"`), []byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
+	marked := bytes.Replace(plan.JSON(t), []byte(`"after_unknown"`),
+		[]byte(`"after_sensitive":{"input":true},"after_unknown"`), 1)
 	r.documents(digest, marked, "terraform_data", "forbidden")
 	v, err := r.client().CheckPolicy(t.Context(), digest)
 	must(t, err)
@@ -218,7 +239,8 @@ deny contains msg if {
 	}
 	e.decides(run, digest)
 	_, body := r.do("GET", "/v1/plan/"+digest+"/json", nil)
-	if shown := string(body); strings.Contains(shown, "forbidden") || !strings.Contains(shown, `"address":"terraform_data.a"`) ||
+	if shown := string(body); strings.Contains(shown, "forbidden") ||
+		!strings.Contains(shown, `"address":"terraform_data.a"`) ||
 		!strings.Contains(shown, `"type":"terraform_data"`) {
 		t.Error(shown)
 	}
@@ -228,7 +250,8 @@ func TestSecretInTheKeyOfAnInstanceIsNotReported(t *testing.T) {
 	e := newEnv(t)
 	r, _, _ := e.planning("net-1")
 	address := `module.hunter22["hunter22"].terraform_data.hunter22["of hunter22"]`
-	digest := r.uploads(planfiletest.Plan{{Address: address, Action: planfiletest.Create, After: map[string]any{}}}.File(t))
+	digest := r.uploads(planfiletest.Plan{{Address: address, Action: planfiletest.Create,
+		After: map[string]any{}}}.File(t))
 	must(t, r.client().Report(t.Context(), runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{
 		Digest: digest, Changes: true, Secrets: []string{"hunter22"},
 	}}}))
@@ -255,7 +278,8 @@ func TestPlanJSONIsAcceptedForUploadedPlans(t *testing.T) {
 		r.expect(404, "", "GET", "/v1/plan/"+digest+"/"+form, nil)
 	}
 	r.expect(400, "not the document of a plan", "PUT", "/v1/plan/"+digest+"/document", []byte("{"))
-	r.expect(400, "not the document of a plan", "PUT", "/v1/plan/"+digest+"/document", planOf("a").JSON(t)) // as an older runner sent it
+	// as an older runner sent it
+	r.expect(400, "not the document of a plan", "PUT", "/v1/plan/"+digest+"/document", planOf("a").JSON(t))
 	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/document", make([]byte, runnerapi.LargestPlanDocument+1))
 	e.decides(run, digest)
 	r.expect(404, "", "GET", "/v1/plan/"+digest+"/json", nil)
@@ -276,12 +300,15 @@ func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 		"a.yaml": "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'a')\", message: not a}]",
 	}}}})
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "base", Labels: map[string]string{"cairn.dev/policy": "required"}, Annotations: map[string]string{"cairn.dev/namespaces": "other, " + e.namespace}},
-		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: take care, action: Warn}]"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "base",
+			Labels:      map[string]string{"cairn.dev/policy": "required"},
+			Annotations: map[string]string{"cairn.dev/namespaces": "other, " + e.namespace}},
+		Data: map[string]string{"b.yaml": "validations: [{expression: 'false', message: take care, action: Warn}]"},
 	}))
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{ // required in no namespace
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "draft", Labels: map[string]string{"cairn.dev/policy": "draft"}},
-		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: draft}]"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: "draft",
+			Labels: map[string]string{"cairn.dev/policy": "draft"}},
+		Data: map[string]string{"b.yaml": "validations: [{expression: 'false', message: draft}]"},
 	}))
 	r, run, digest := e.planning("net-1")
 	r.expect(409, "the document of plan "+digest+" is not kept", "POST", "/v1/policy/"+digest, nil)
@@ -294,7 +321,8 @@ func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 	for range 2 { // its answer was lost
 		v, err := r.client().CheckPolicy(t.Context(), digest)
 		must(t, err)
-		if v.Checked != 2 || v.Denied() != 1 || len(v.Findings) != 2 || v.Findings[0].Policy != "rules/a.yaml" || v.Findings[1].Policy != e.system+"/base/b.yaml" {
+		if v.Checked != 2 || v.Denied() != 1 || len(v.Findings) != 2 || v.Findings[0].Policy != "rules/a.yaml" ||
+			v.Findings[1].Policy != e.system+"/base/b.yaml" {
 			t.Errorf("got %+v", v)
 		}
 	}
@@ -305,10 +333,12 @@ func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 	}
 	encrypted := r.uploads([]byte("encrypted"))
 	keep(encrypted, "b")
-	if v, err := r.client().CheckPolicy(t.Context(), encrypted); err != nil || v.Denied() != 1 || !strings.Contains(v.Findings[0].Message, "policies cannot be sure") {
+	if v, err := r.client().CheckPolicy(t.Context(), encrypted); err != nil || v.Denied() != 1 ||
+		!strings.Contains(v.Findings[0].Message, "policies cannot be sure") {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	if there, err := e.bucket.Exists(t.Context(), "plans/"+e.namespace+"/"+string(run.UID)+"/"+digest+".verdict"); err != nil || !there {
+	if there, err := e.bucket.Exists(t.Context(), "plans/"+e.namespace+"/"+string(run.UID)+"/"+digest+
+		".verdict"); err != nil || !there {
 		t.Errorf("the verdict is kept: %v, %v", there, err)
 	}
 }

@@ -36,7 +36,8 @@ func TestRemovedIdentityWithObjectsIsRestored(t *testing.T) {
 	secret.Data["identity.age"] = []byte(other.String())
 	must(t, apiserver.Kube.Update(t.Context(), secret))
 	_, err = pki.LoadKeys(t.Context(), s.KeysOptions)
-	if err == nil || !strings.Contains(err.Error(), s.lost.Recipient()+" is gone, and objects in the bucket are encrypted with it") {
+	if err == nil || !strings.Contains(err.Error(), s.lost.Recipient()+
+		" is gone, and objects in the bucket are encrypted with it") {
 		t.Errorf("a process that does not know the identity starts: %v", err)
 	}
 	must(t, s.lost.Renew(t.Context())) // of one that knows it
@@ -57,7 +58,8 @@ func TestRemovedIdentityWithObjectsIsRestored(t *testing.T) {
 	delete(secret.Data, "bucket-recipients")
 	must(t, apiserver.Kube.Update(t.Context(), secret))
 	must(t, s.lost.Renew(t.Context()))
-	if !bytes.Contains(s.secret().Data["bucket-recipients"], []byte(other.Recipient().String())) || len(s.lost.Identities()) != 2 {
+	if !bytes.Contains(s.secret().Data["bucket-recipients"], []byte(other.Recipient().String())) ||
+		len(s.lost.Identities()) != 2 {
 		t.Errorf("%s", s.secret().Data["bucket-recipients"])
 	}
 }
@@ -126,7 +128,8 @@ func TestOldIdentityIsRemovedAfterARotation(t *testing.T) {
 	edit(func(data map[string][]byte) { data["rotate"] = []byte("now") })
 	must(t, one.keys.Renew(t.Context()))
 	current := one.keys.Recipient()
-	if _, requested := secret.Data["rotate"]; current == old || !requested || !slices.Equal(used(), []string{old, current}) || secret.Data["rotate"] != nil {
+	if _, requested := secret.Data["rotate"]; current == old || !requested ||
+		!slices.Equal(used(), []string{old, current}) || secret.Data["rotate"] != nil {
 		t.Fatalf("%s after %s: in use are %v", current, old, used())
 	}
 	must(t, one.keys.Renew(t.Context()))
@@ -138,12 +141,14 @@ func TestOldIdentityIsRemovedAfterARotation(t *testing.T) {
 	must(t, err)
 	_, err = one.state.Push(t.Context(), net, "alice", second, false, 0)
 	must(t, err)
-	if got, err := two.state.Read(t.Context(), net); err != nil || !bytes.Equal(got, second) || two.keys.Recipient() != current {
+	if got, err := two.state.Read(t.Context(), net); err != nil || !bytes.Equal(got, second) ||
+		two.keys.Recipient() != current {
 		t.Errorf("%s, %v", got, err)
 	}
 
 	var log bytes.Buffer
-	r := &bucketgc.Reencrypter{Bucket: one.bucket, Retire: one.keys.Retire, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r := &bucketgc.Reencrypter{Bucket: one.bucket, Retire: one.keys.Retire,
+		Log: slog.New(slog.NewTextHandler(&log, nil))}
 	now := time.Now()
 	r.Step(t.Context(), now)
 	if len(used()) != 2 {
@@ -176,7 +181,8 @@ func TestOldIdentityIsRemovedAfterARotation(t *testing.T) {
 			t.Errorf("%s: %q, %v", folder, got, err)
 		}
 	}
-	if got, err := after.bucket.Get(t.Context(), "plans/ns/uid/sha256:1", 1<<30); err != nil || !bytes.Equal(got, plan) {
+	if got, err := after.bucket.Get(t.Context(), "plans/ns/uid/sha256:1", 1<<30); err != nil ||
+		!bytes.Equal(got, plan) {
 		t.Errorf("plan of %d bytes, %v", len(got), err)
 	}
 	must(t, after.bucket.WalkAll(t.Context(), func(o bucket.Object) error {
@@ -191,7 +197,8 @@ func TestOldIdentityIsRemovedAfterARotation(t *testing.T) {
 		}
 	})
 	fresh := e.process(o)
-	if bytes.Contains(fresh.keys.Bundle(), after.keys.Bundle()[:100]) || fresh.keys.Fingerprint(nil) == after.keys.Fingerprint(nil) {
+	if bytes.Contains(fresh.keys.Bundle(), after.keys.Bundle()[:100]) ||
+		fresh.keys.Fingerprint(nil) == after.keys.Fingerprint(nil) {
 		t.Error("keys that were removed are in use")
 	}
 }

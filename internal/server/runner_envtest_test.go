@@ -37,10 +37,12 @@ func (e *env) newPod(name string, run *v1alpha1.Run) *runner {
 	e.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
-		Spec:       corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
+		Spec: corev1.PodSpec{ServiceAccountName: "default",
+			Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
 	}
 	if run != nil {
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))}
 	}
 	must(e.T, apiserver.Kube.Create(e.Context(), pod))
 	return &runner{env: e, pod: pod, token: e.token(runnerapi.Audience, pod), session: "session of " + name, attempt: 1}
@@ -51,7 +53,8 @@ func (e *env) token(audience string, pod *corev1.Pod) string {
 	e.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{audience}}}
 	if pod != nil {
-		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1",
+			Name: pod.Name, UID: pod.UID}
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "default"}}
 	must(e.T, apiserver.Kube.SubResource("token").Create(e.Context(), account, request))
@@ -127,7 +130,8 @@ func (r *runner) expect(code int, says, method, path string, body []byte) {
 
 func (r *runner) lock(id string, code int, says string) {
 	r.Helper()
-	r.expect(code, says, "LOCK", "/v1/state", fmt.Appendf(nil, `{"ID":%q,"Operation":"OperationTypeApply","Who":"runner@pod"}`, id))
+	r.expect(code, says, "LOCK", "/v1/state",
+		fmt.Appendf(nil, `{"ID":%q,"Operation":"OperationTypeApply","Who":"runner@pod"}`, id))
 }
 
 func (r *runner) unlock(id string, code int, says string) {
@@ -149,5 +153,6 @@ func (r *runner) reads(want []byte) {
 
 func stateFile(serial int, lineage, text string) []byte {
 	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":%q,"outputs":{"x":{"value":%q,"type":"string"}},`+
-		`"resources":[{"mode":"managed","type":"terraform_data","name":"a","instances":[{"schema_version":0}]}]}`, serial, lineage, text)
+		`"resources":[{"mode":"managed","type":"terraform_data","name":"a","instances":[{"schema_version":0}]}]}`,
+		serial, lineage, text)
 }

@@ -28,7 +28,8 @@ func (r *runner) client() *runnerapi.Client {
 	r.Helper()
 	file := filepath.Join(r.TempDir(), "token")
 	must(r.T, os.WriteFile(file, []byte(r.token), 0o600))
-	c, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file, Session: r.session})
+	c, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file,
+		Session: r.session})
 	must(r.T, err)
 	return c.For(r.attempt, 0)
 }
@@ -54,7 +55,9 @@ func TestOrderIsSentAtOnce(t *testing.T) {
 
 func TestConcurrentOrderRequestsOfAPodAreLimited(t *testing.T) {
 	e := newEnv(t)
-	e.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
+	e.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() {
+		e.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit}
+	})
 }
 
 // waits sends more concurrent long polls than a pod may.

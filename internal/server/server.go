@@ -78,7 +78,8 @@ type Server struct {
 // New creates a Server that does not listen yet.
 func New(o Options) (*Server, error) {
 	if o.Keys == nil || o.Client == nil || o.Live == nil || o.Catalog == nil || o.State == nil || o.Bucket == nil ||
-		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil || o.Outputs == nil ||
+		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil ||
+		o.Outputs == nil ||
 		o.Log == nil {
 		return nil, errors.New("server: an option is missing")
 	}
@@ -106,7 +107,8 @@ func New(o Options) (*Server, error) {
 		Options: o,
 		runners: runnerhandler.New(o.Options),
 		users: userhandler.New(userhandler.Options{
-			Users: users, Authorizer: authorizer, Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Cache: o.Cache,
+			Users: users, Authorizer: authorizer, Namespaces: o.Namespaces, Client: o.Client, Live: o.Live,
+			Cache: o.Cache,
 			State: o.State, Bucket: o.Bucket, Logs: o.Logs, Identities: o.Keys.Identities, Catalog: o.Catalog,
 			Kubernetes: o.Kubernetes, Events: o.Events, Metrics: o.Metrics, Log: o.Log, Now: o.Now, Stopping: stopping,
 		}),

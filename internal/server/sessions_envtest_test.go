@@ -42,17 +42,22 @@ func TestStolenRunnerTokenIsRejected(t *testing.T) {
 	r, run := e.applying()
 	r.lock("a", 200, "")
 	requests := []struct{ method, path string }{
-		{"GET", "/v1/order"}, {"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"},
-		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/rescue"}, {"PUT", "/v1/plan"},
-		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"}, {"GET", "/v1/plan/" + e.source + "/json"},
+		{"GET", "/v1/order"}, {"GET", "/v1/sources/" + e.source}, {"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"},
+		{"LOCK", "/v1/state"},
+		{"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/rescue"},
+		{"PUT", "/v1/plan"},
+		{"GET", "/v1/plan/" + e.source}, {"PUT", "/v1/plan/" + e.source + "/document"},
+		{"GET", "/v1/plan/" + e.source + "/json"},
 		{"POST", "/v1/policy/" + e.source}, {"GET", "/v1/interrupt"}, {"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"},
 		{"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal?batch=0"}, {"GET", "/v1/journal"},
-		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"}, {"POST", "/v1/steps"}, {"POST", "/v1/logs?offset=0"},
+		{"GET", "/v1/providers/registry.opentofu.org/hashicorp/time/index.json"}, {"POST", "/v1/steps"},
+		{"POST", "/v1/logs?offset=0"},
 		{"POST", "/v1/operations?offset=0"},
 	}
 	for _, key := range []string{"", "another key"} {
 		for _, request := range requests {
-			r.thief(key).expect(http.StatusForbidden, "bound to another process", request.method, request.path, stateFile(1, "L", "stolen"))
+			r.thief(key).expect(http.StatusForbidden, "bound to another process", request.method, request.path,
+				stateFile(1, "L", "stolen"))
 		}
 	}
 	if got := e.recorded(v1alpha1.EventTokenMisused); len(got) == 0 {
@@ -64,10 +69,12 @@ func TestStolenRunnerTokenIsRejected(t *testing.T) {
 	r.write("a", stateFile(1, "L", "real"), 200, "")
 	r.unlock("a", 200, "")
 	finish(e, run)
-	r.thief("").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue", stateFile(2, "L", "stolen"))
+	r.thief("").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue",
+		stateFile(2, "L", "stolen"))
 	r.thief("").expect(http.StatusForbidden, "bound to another process", "POST", "/v1/logs?offset=0", []byte("stolen"))
 	r.forced()
-	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue", stateFile(2, "L", "stolen"))
+	r.thief("another key").expect(http.StatusForbidden, "bound to another process", "PUT", "/v1/rescue",
+		stateFile(2, "L", "stolen"))
 	e.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan).reads(stateFile(1, "L", "real"))
 }
 
@@ -98,7 +105,8 @@ func TestLateRescueIsRecorded(t *testing.T) {
 	if code != 204 {
 		t.Fatalf("%d %s", code, text)
 	}
-	if got := e.recorded(v1alpha1.EventStateRescuedLate); len(got) != 1 || !strings.Contains(got[0], "attempt 1 of Run net-1 had ended") {
+	if got := e.recorded(v1alpha1.EventStateRescuedLate); len(got) != 1 ||
+		!strings.Contains(got[0], "attempt 1 of Run net-1 had ended") {
 		t.Errorf("events %q", got)
 	}
 }

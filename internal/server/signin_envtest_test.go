@@ -59,19 +59,23 @@ func TestTokenSignsIn(t *testing.T) {
 	b.sends.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	got := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: " " + who.token + "\n"})
 	c := got.Cookies()[0]
-	if c.Name != "__Host-cairn" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
+	if c.Name != "__Host-cairn" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" ||
+		c.Domain != "" {
 		t.Errorf("the cookie is %v", c)
 	}
 	if c.MaxAge < 3500 || c.MaxAge > 3600 { // as long as the token, which is an hour
 		t.Errorf("the session lasts %d s", c.MaxAge)
 	}
-	if line := p.log.line("audit: signed in", "by="+user, "method=Token", "traceID=0af7651916cd43dd8448eb211c80319c"); line == "" {
+	if line := p.log.line("audit: signed in", "by="+user, "method=Token",
+		"traceID=0af7651916cd43dd8448eb211c80319c"); line == "" {
 		t.Error("who signed in is not in the audit")
 	}
 	answer := b.want(200, user, "GET", me, nil)
 	for name, want := range map[string]string{
-		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-		"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Cross-Origin-Resource-Policy": "same-origin",
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
+		"Cross-Origin-Resource-Policy": "same-origin",
 	} {
 		if answer.Header.Get(name) != want {
 			t.Errorf("%s is %q", name, answer.Header.Get(name))
@@ -133,9 +137,11 @@ func TestTooLongTokenIsRejected(t *testing.T) {
 		Audiences []string `json:"aud"`
 	}
 	must(t, json.Unmarshal(data, &says))
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: append(says.Audiences, strings.Repeat("x", 3000))}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{Audiences: append(says.Audiences, strings.Repeat("x", 3000))}}
 	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
-	p.browser().want(400, "more than a browser stores", "POST", "/api/v1/session", userapi.Session{Token: request.Status.Token})
+	p.browser().want(400, "more than a browser stores", "POST", "/api/v1/session",
+		userapi.Session{Token: request.Status.Token})
 }
 
 // What a browser shows by itself it shows for other sites too.
@@ -195,7 +201,8 @@ func TestLinkSignsInOnce(t *testing.T) {
 	b.want(204, "", "HEAD", path, nil)                         // uses nothing up
 	for _, site := range []string{"cross-site", "same-site"} { // nor does another site sign in with it
 		b.sends = http.Header{"Sec-Fetch-Site": {site}}
-		if to := b.goes(path); to.RequestURI() != "/signin" || b.kept() != nil || b.signInFailure() != userapi.SignInOtherSite {
+		if to := b.goes(path); to.RequestURI() != "/signin" || b.kept() != nil ||
+			b.signInFailure() != userapi.SignInOtherSite {
 			t.Errorf("%s: a link leads to %s", site, to)
 		}
 	}
@@ -208,7 +215,8 @@ func TestLinkSignsInOnce(t *testing.T) {
 	refused := func(path string) {
 		t.Helper()
 		to := thief.goes(path)
-		if why := thief.signInFailure(); to.RequestURI() != "/signin" || why != userapi.SignInLinkExpired || thief.kept() != nil {
+		if why := thief.signInFailure(); to.RequestURI() != "/signin" || why != userapi.SignInLinkExpired ||
+			thief.kept() != nil {
 			t.Errorf("a link again leads to %s, with the error %q", to, why)
 		}
 	}
@@ -221,13 +229,16 @@ func TestLinkSignsInOnce(t *testing.T) {
 		must(t, os.Chtimes(filepath.Join(folder, f.Name()), time.Time{}, time.Now().Add(-11*time.Minute)))
 	}
 	refused(late)
-	if p.log.line("audit: signed in", "method=Link", "by="+user) == "" || p.log.line("audit: not signed in", "method=Link") == "" {
+	if p.log.line("audit: signed in", "method=Link", "by="+user) == "" ||
+		p.log.line("audit: not signed in", "method=Link") == "" {
 		t.Error("links are not in the audit")
 	}
-	for _, to := range []string{"https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "evil", "/\tx", ""} {
+	for _, to := range []string{"https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "evil",
+		"/\tx", ""} {
 		path, err := signinlink.New(folder, who.token)
 		must(t, err)
-		if got := b.goes(path + "&to=" + strings.ReplaceAll(strings.ReplaceAll(to, "\\", "%5C"), "\t", "%09")); got.RequestURI() != "/" || got.Host != strings.TrimPrefix(p.base, "https://") {
+		if got := b.goes(path + "&to=" + strings.ReplaceAll(strings.ReplaceAll(to, "\\", "%5C"), "\t",
+			"%09")); got.RequestURI() != "/" || got.Host != strings.TrimPrefix(p.base, "https://") {
 			t.Errorf("%q leads to %s", to, got)
 		}
 	}
@@ -257,11 +268,13 @@ func TestWebListener(t *testing.T) {
 	b.want(200, user, "GET", me, nil)
 	// Behind what has a certificate for it, a browser sends it over TLS alone.
 	_, b = serve("https://cairn.example.com")
-	if c := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: who.token}).Cookies()[0]; c.Name != "__Host-cairn" || !c.Secure {
+	if c := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: who.token}).Cookies()[0]; c.Name !=
+		"__Host-cairn" || !c.Secure {
 		t.Errorf("the cookie is %v", c)
 	}
 	// Runners are not served there, nor is the page in the place of what is not there.
-	for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/steps", "GET /api/v1/nothing", "GET /signin/nothing", "DELETE /api/v1/me"} {
+	for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/steps", "GET /api/v1/nothing",
+		"GET /signin/nothing", "DELETE /api/v1/me"} {
 		method, path, _ := strings.Cut(route, " ")
 		b.want(404, "there is no "+path, method, path, nil)
 	}

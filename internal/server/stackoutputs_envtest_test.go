@@ -37,7 +37,8 @@ func (p *producer) has(outputs string) map[string]string {
 	p.Helper()
 	p.serial++
 	p.lock("a", 200, "")
-	p.write("a", fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"L","outputs":{%s},"resources":[]}`, p.serial, outputs), 200, "")
+	p.write("a", fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"L","outputs":{%s},"resources":[]}`, p.serial,
+		outputs), 200, "")
 	p.unlock("a", 200, "")
 	return p.fingerprints()
 }
@@ -53,11 +54,13 @@ func (p *producer) fingerprints() map[string]string {
 // fingerprints of.
 func (e *env) user(run string, of map[string]string) *runner {
 	e.Helper()
-	doc := inputs.Document{Source: e.source, Versions: map[string]string{}, Variables: []v1alpha1.Variable{{Name: "plain"}}}
+	doc := inputs.Document{Source: e.source, Versions: map[string]string{},
+		Variables: []v1alpha1.Variable{{Name: "plain"}}}
 	for name, fingerprint := range of {
 		stack, output, _ := strings.Cut(name, "#")
 		key := (&v1alpha1.Stack{}).KeyOf(stack)
-		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Namespace: key.Namespace, Name: key.Name, Output: output}}
+		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Namespace: key.Namespace, Name: key.Name,
+			Output: output}}
 		doc.Variables = append(doc.Variables, v1alpha1.Variable{Name: output, ValueFrom: from})
 		if fingerprint != "" {
 			doc.Versions["Stack/"+name] = fingerprint
@@ -85,13 +88,15 @@ func TestOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 	if diff := cmp.Diff(runnerapi.Output{Value: json.RawMessage(`{"a":[1,2.50]}`)}, got); diff != "" {
 		t.Error(diff)
 	}
-	user.expect(403, `no variable of Run net-1 takes its value from output "secret" of Stack "vpc"`, "GET", "/v1/outputs/vpc/secret", nil)
+	user.expect(403, `no variable of Run net-1 takes its value from output "secret" of Stack "vpc"`, "GET",
+		"/v1/outputs/vpc/secret", nil)
 	user.expect(403, "", "GET", "/v1/outputs/net/id", nil)
 	user.expect(403, "", "GET", "/v1/outputs/vpc/..%2Fid", nil)
 	vpc.expect(403, "Run vpc-1", "GET", "/v1/outputs/vpc/id", nil)
 
 	// Another output is another matter; this one has to be what it was.
-	if again := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"other","sensitive":true}`); again["id"] != first["id"] || again["secret"] == first["secret"] {
+	if again := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"other","sensitive":true}`); again["id"] !=
+		first["id"] || again["secret"] == first["secret"] {
 		t.Errorf("%v after %v", again, first)
 	}
 	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
@@ -120,9 +125,11 @@ func TestOutputOfAnotherNamespaceRequiresAGrant(t *testing.T) {
 	user.expect(403, "no variable of Run app-1", "GET", "/v1/outputs/vpc/id", nil)
 	user.expect(403, "no variable of Run app-1", "GET", "/v1/outputs/"+network.namespace+"%2Fother/id", nil)
 
-	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: network.namespace, Name: "shop"}, Spec: v1alpha1.StackGrantSpec{
-		From: []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStack, Namespace: e.namespace}}, Stacks: []string{"vpc"},
-	}}
+	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: network.namespace, Name: "shop"},
+		Spec: v1alpha1.StackGrantSpec{
+			From:   []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStack, Namespace: e.namespace}},
+			Stacks: []string{"vpc"},
+		}}
 	must(t, apiserver.Kube.Create(t.Context(), grant))
 	got, err := user.client().StackOutput(t.Context(), stack, "id")
 	must(t, err)
@@ -147,7 +154,8 @@ func TestUnavailableOutputs(t *testing.T) {
 		t.Errorf("an encrypted state has fingerprints %v", f)
 	}
 	far := newEnv(t).newProducer("far").has(`"id":{"value":1}`) // in another namespace
-	user := e.user("net-1", map[string]string{"far#id": far["id"], "vpc#id": "", "vpc#large": "", "vpc#gone": "f", "dark#id": "f", "none#id": "f"})
+	user := e.user("net-1", map[string]string{"far#id": far["id"], "vpc#id": "", "vpc#large": "", "vpc#gone": "f",
+		"dark#id": "f", "none#id": "f"})
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)    // made for no value at all
 	user.expect(409, "changed", "GET", "/v1/outputs/vpc/large", nil) // nor has it a fingerprint
 	user.expect(409, "is gone", "GET", "/v1/outputs/vpc/gone", nil)

@@ -145,7 +145,9 @@ func (p *userServer) transport(who shown) http.RoundTripper {
 	roots.AppendCertsFromPEM(p.keys.Bundle())
 	config := &tls.Config{RootCAs: roots}
 	if who.certificate != nil {
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return who.certificate, nil }
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return who.certificate, nil
+		}
 	}
 	to := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	p.Cleanup(to.CloseIdleConnections)
@@ -192,10 +194,12 @@ func (e *env) allowEverywhere(user string, rules ...rbacv1.PolicyRule) {
 }
 
 func may(verb, resource string, names ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource},
+		Verbs: []string{verb}, ResourceNames: names}
 }
 
-var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}
+var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"},
+	Verbs: []string{"*"}}
 
 // authorized waits until the API server has read a role: it watches them.
 func (p *userServer) authorized(c *userapi.Client) {
@@ -239,16 +243,25 @@ func TestUserRequestsNeedARole(t *testing.T) {
 		verb, resource string
 		ask            func(*userapi.Client) error
 	}{
-		{"get", "runs/plan", func(c *userapi.Client) error { _, err := c.Plan(t.Context(), e.namespace, run.Name); return err }},
+		{"get", "runs/plan", func(c *userapi.Client) error {
+			_, err := c.Plan(t.Context(), e.namespace, run.Name)
+			return err
+		}},
 		{"get", "runs/logs", func(c *userapi.Client) error {
 			return closing(c.Logs(t.Context(), e.namespace, run.Name, userapi.LogOptions{}))
 		}},
-		{"pull", "states", func(c *userapi.Client) error { _, err := c.State(t.Context(), e.namespace, "net", 0); return err }},
+		{"pull", "states", func(c *userapi.Client) error {
+			_, err := c.State(t.Context(), e.namespace, "net", 0)
+			return err
+		}},
 		{"push", "states", func(c *userapi.Client) error {
 			_, err := c.PushState(t.Context(), e.namespace, "net", []byte("{}"), false)
 			return err
 		}},
-		{"rollback", "states", func(c *userapi.Client) error { _, err := c.Rollback(t.Context(), e.namespace, "net", 1); return err }},
+		{"rollback", "states", func(c *userapi.Client) error {
+			_, err := c.Rollback(t.Context(), e.namespace, "net", 1)
+			return err
+		}},
 		{"unlock", "states", func(c *userapi.Client) error { return c.Unlock(t.Context(), e.namespace, "net", "a") }},
 		{"restore", "states", func(c *userapi.Client) error {
 			_, err := c.RestoreState(t.Context(), e.namespace, "net", false)
@@ -275,7 +288,8 @@ func TestUserRequestsNeedARole(t *testing.T) {
 					}
 					continue
 				}
-				if no == nil || !strings.Contains(no.Message, `"`+other.verb+`" on `+other.resource+" of API group cairn.dev") ||
+				if no == nil || !strings.Contains(no.Message, `"`+other.verb+`" on `+other.resource+
+					" of API group cairn.dev") ||
 					!strings.Contains(no.Message, user+" may not") {
 					t.Errorf("%s %s: got %v", other.verb, other.resource, no)
 				}
@@ -321,7 +335,8 @@ func TestUsersAreAuthenticatedByKubernetes(t *testing.T) {
 	Result(t, pull(shown{}), http.StatusUnauthorized, "who asks?")
 	Result(t, pull(shown{token: "eyJhbGciOiJub25lIn0.e30."}), http.StatusUnauthorized, "not one that Kubernetes takes")
 	Result(t, pull(shown{token: strings.Repeat("x", 20<<10)}), http.StatusUnauthorized, "longer than any")
-	Result(t, pull(shown{headers: http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}}), http.StatusUnauthorized, "who asks?")
+	Result(t, pull(shown{headers: http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}}),
+		http.StatusUnauthorized, "who asks?")
 
 	// The administrator of the API server, by the certificate of the cluster's authority.
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
@@ -345,7 +360,8 @@ func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 	Result(t, err, http.StatusUnauthorized, "is for something else")
 	// The pod's other token, for the API server, is a user's here and invalid for the runner API.
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name, UID: r.pod.UID},
+		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name,
+			UID: r.pod.UID},
 	}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "default"}}
 	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
@@ -356,8 +372,10 @@ func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
 	must(t, err)
-	for name, other := range map[string]shown{"a user": who, "a pod": {token: bound}, "an administrator": {certificate: &admin}} {
-		for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/state?ID=a", "PUT /v1/rescue", "GET /v1/interrupt", "POST /v1/logs?offset=0"} {
+	for name, other := range map[string]shown{"a user": who, "a pod": {token: bound},
+		"an administrator": {certificate: &admin}} {
+		for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/state?ID=a", "PUT /v1/rescue",
+			"GET /v1/interrupt", "POST /v1/logs?offset=0"} {
 			method, path, _ := strings.Cut(route, " ")
 			request, err := http.NewRequestWithContext(t.Context(), method, p.base+path, nil)
 			must(t, err)
@@ -376,8 +394,10 @@ func TestImpersonationNeedsARole(t *testing.T) {
 	e := newEnv(t)
 	p := e.serveUsers()
 	user, who := e.account("helpdesk")
-	e.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"devs"}})
+	e.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"},
+		Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, Verbs: []string{"impersonate"},
+			ResourceNames: []string{"devs"}})
 	e.allow("alice", may("pull", "states"), may("push", "states"))
 	as := func(name string, headers http.Header) error {
 		headers.Set("Impersonate-User", name)
@@ -387,12 +407,16 @@ func TestImpersonationNeedsARole(t *testing.T) {
 	p.eventually(func() bool { return forbidden(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
 	Result(t, as("alice", http.Header{}), http.StatusNotFound, "has no state yet")
 	Result(t, as("bob", http.Header{}), http.StatusForbidden, `may not impersonate users "bob"`)
-	Result(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
+	Result(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden,
+		`may not impersonate groups "system:masters"`)
 	Result(t, as("alice", http.Header{"Impersonate-Uid": {"1"}}), http.StatusForbidden, `may not impersonate uids "1"`)
-	Result(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden, `may not impersonate userextras/scopes "all"`)
-	Result(t, as("system:serviceaccount:"+e.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+e.namespace)
+	Result(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden,
+		`may not impersonate userextras/scopes "all"`)
+	Result(t, as("system:serviceaccount:"+e.namespace+":default", http.Header{}), http.StatusForbidden,
+		`may not impersonate serviceaccounts "default" in namespace `+e.namespace)
 	Result(t, as("alice", http.Header{"Impersonate-Shoe-Size": {"44"}}), http.StatusBadRequest, "is not known")
-	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(), e.namespace, "net", 0)
+	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(),
+		e.namespace, "net", 0)
 	Result(t, err, http.StatusBadRequest, "name one user")
 
 	alice := p.as(shown{token: who.token, headers: http.Header{"Impersonate-User": {"alice"}}})
@@ -406,7 +430,8 @@ func TestImpersonationNeedsARole(t *testing.T) {
 	if got := st.Status.Versions[0]; got.By != "alice" {
 		t.Errorf("the version is from %q", got.By)
 	}
-	if got := <-p.events.Events; !strings.Contains(got, "StatePushed") || !strings.Contains(got, user+" as alice pushed version 1 (serial 1)") {
+	if got := <-p.events.Events; !strings.Contains(got, "StatePushed") ||
+		!strings.Contains(got, user+" as alice pushed version 1 (serial 1)") {
 		t.Errorf("the event is %q", got)
 	}
 }
@@ -448,13 +473,15 @@ func TestManipulatedPathsAreRejected(t *testing.T) {
 		}
 	}
 	// A path that is not clean leads back to this server, and so to the same checks.
-	for _, path := range []string{"/api/v1/../v1//order", states + "net/../../../kube-system/states/net/versions/current"} {
+	for _, path := range []string{"/api/v1/../v1//order", states +
+		"net/../../../kube-system/states/net/versions/current"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
 		must(t, err)
 		answer, err := p.transport(who).RoundTrip(request)
 		must(t, err)
 		answer.Body.Close()
-		if to := answer.Header.Get("Location"); answer.StatusCode/100 != 3 || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
+		if to := answer.Header.Get("Location"); answer.StatusCode/100 != 3 || !strings.HasPrefix(to, "/") ||
+			strings.HasPrefix(to, "//") {
 			t.Errorf("%s: got %d to %q", path, answer.StatusCode, to)
 		}
 	}

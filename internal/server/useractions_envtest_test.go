@@ -39,10 +39,12 @@ func (e *env) judged() {
 	e.Helper()
 	judge.Do(e.installPolicies)
 	label := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, judgedLabel))
-	must(e.T, apiserver.Kube.Patch(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}, label))
+	must(e.T, apiserver.Kube.Patch(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}},
+		label))
 	probe := e.waitingRun("probe-1")
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
+		patch := client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
 		err := apiserver.Kube.Patch(e.Context(), probe.DeepCopy(), patch, client.DryRunAll)
 		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.approval.by is nobody") {
 			return
@@ -65,7 +67,8 @@ func (e *env) installPolicies() {
 			e.Fatal(err)
 		}
 		if o.GetKind() == "ValidatingAdmissionPolicyBinding" {
-			must(e.T, unstructured.SetNestedField(o.Object, "true", "spec", "matchResources", "namespaceSelector", "matchLabels", judgedLabel))
+			must(e.T, unstructured.SetNestedField(o.Object, "true", "spec", "matchResources", "namespaceSelector",
+				"matchLabels", judgedLabel))
 		}
 		must(e.T, apiserver.Kube.Create(e.Context(), o))
 	}
@@ -102,11 +105,13 @@ func TestUserActionsNeedARole(t *testing.T) {
 	p := e.serveSite()
 	ns := "/api/v1/namespaces/" + e.namespace
 	must(t, apiserver.Kube.Create(t.Context(), &v1alpha1.Repository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net"}, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "net"},
+		Spec:       v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
 	}))
 	e.promotes("net")
 	e.retries(&v1alpha1.StackRetry{Operation: v1alpha1.OperationApply, Run: "net-1"})
-	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday", PlanDigest: planDigest}
+	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday",
+		PlanDigest: planDigest}
 	type deed struct {
 		resource, action string
 		verbs            []string
@@ -114,17 +119,24 @@ func TestUserActionsNeedARole(t *testing.T) {
 		says             string
 	}
 	deeds := []deed{
-		{"runs", "approve", []string{"patch", "approve"}, approval, `"approval":{"planDigest":"` + planDigest + `","by":"USER"}`},
-		{"runs", "reject", []string{"patch", "reject"}, rejection, `"rejection":{"planDigest":"` + planDigest + `","by":"USER","reason":"not on a Friday"}`},
+		{"runs", "approve", []string{"patch", "approve"}, approval, `"approval":{"planDigest":"` + planDigest +
+			`","by":"USER"}`},
+		{"runs", "reject", []string{"patch", "reject"}, rejection, `"rejection":{"planDigest":"` + planDigest +
+			`","by":"USER","reason":"not on a Friday"}`},
 		{"runs", "cancel", []string{"patch", "cancel"}, nil, `"cancel":true,"canceledBy":"USER"`},
-		{"stacks", "plan", []string{"patch", "plan"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Plan"`},
-		{"stacks", "apply", []string{"patch", "apply"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
-		{"stacks", "destroy", []string{"patch", "destroy"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Destroy"`},
-		{"stacks", "retry", []string{"patch", "apply"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
+		{"stacks", "plan", []string{"patch", "plan"}, nil,
+			`"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Plan"`},
+		{"stacks", "apply", []string{"patch", "apply"}, nil,
+			`"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
+		{"stacks", "destroy", []string{"patch", "destroy"}, nil,
+			`"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Destroy"`},
+		{"stacks", "retry", []string{"patch", "apply"}, nil,
+			`"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
 		{"stacks", "suspend", []string{"patch", "update"}, nil, `"suspend":true`},
 		{"stacks", "resume", []string{"patch", "update"}, nil, `"cairn.dev/changed-by":"USER"`},
 		{"repositories", "fetch", []string{"patch"}, nil, `"cairn.dev/requested-at":"`},
-		{"pipelines", "promote", []string{"patch", "promote"}, userapi.Promotion{Stage: "dev", Release: "c1"}, `"cairn.dev/requested-by":"USER","cairn.dev/requested-promotion":"dev=c1"`},
+		{"pipelines", "promote", []string{"patch", "promote"}, userapi.Promotion{Stage: "dev", Release: "c1"},
+			`"cairn.dev/requested-by":"USER","cairn.dev/requested-promotion":"dev=c1"`},
 	}
 	e.judged()
 	runs := map[string]string{"approve": "net-2", "reject": "net-3", "cancel": "net-4"}
@@ -172,7 +184,9 @@ func TestUserActionsNeedARole(t *testing.T) {
 			}
 			p.eventually(func() bool { return b.actions(at(has))[has.action] })
 			for name, allowed := range b.actions(at(has)) {
-				if same := slices.Equal(deeds[slices.IndexFunc(deeds, func(d deed) bool { return d.resource == has.resource && d.action == name })].verbs, has.verbs); allowed != same {
+				if same := slices.Equal(deeds[slices.IndexFunc(deeds, func(d deed) bool {
+					return d.resource == has.resource && d.action == name
+				})].verbs, has.verbs); allowed != same {
 					t.Errorf("%s: %v", name, allowed)
 				}
 			}
@@ -209,10 +223,14 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	b := p.browser().signIn(who)
 	ns := "/api/v1/namespaces/" + e.namespace
 	run := e.waitingRun("net-1")
-	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
-	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/reject", userapi.Rejection{Message: "no"})
-	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
-	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/approve",
+		userapi.Approval{})
+	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/reject",
+		userapi.Rejection{Message: "no"})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve",
+		userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject",
+		userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.sends.Set("Content-Type", "text/plain")
 	b.want(415, "JSON", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
 	b.sends.Del("Content-Type")
@@ -224,7 +242,8 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	b.want(409, "is Succeeded already", "POST", ns+"/runs/net-1/cancel", nil)
 	b.want(409, "there is nothing to retry", "POST", ns+"/stacks/net/retry", nil)
 	e.promotes("net")
-	b.want(409, "nothing is promoted: Pipeline net has no release", "POST", ns+"/pipelines/net/promote", userapi.Promotion{Stage: "dev", Release: "c2"})
+	b.want(409, "nothing is promoted: Pipeline net has no release", "POST", ns+"/pipelines/net/promote",
+		userapi.Promotion{Stage: "dev", Release: "c2"})
 	e.retries(&v1alpha1.StackRetry{Operation: v1alpha1.OperationDestroy, Run: "net-2"})
 	for _, read := range []string{"", "?operation=Apply"} {
 		b.want(409, "is now of operation Destroy and not", "POST", ns+"/stacks/net/retry"+read, nil)
@@ -261,7 +280,8 @@ func TestUserCannotApproveTheirOwnRun(t *testing.T) {
 			run := &v1alpha1.Run{
 				ObjectMeta: metav1.ObjectMeta{
 					Namespace: e.namespace, Name: "net-1",
-					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(e.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+					OwnerReferences: []metav1.OwnerReference{
+						*metav1.NewControllerRef(e.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 				},
 				Spec: v1alpha1.RunSpec{
 					Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: e.inputs,
@@ -269,18 +289,23 @@ func TestUserCannotApproveTheirOwnRun(t *testing.T) {
 				},
 			}
 			must(t, apiserver.Kube.Create(t.Context(), run))
-			run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
+			run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest,
+				Changes: true}
 			run.Status.Approval = &v1alpha1.RunApproval{State: v1alpha1.ApprovalPending, PreventSelfApproval: true}
 			must(t, apiserver.Kube.Status().Update(t.Context(), run))
 			e.judged()
 			at := "/api/v1/namespaces/" + e.namespace + "/runs/net-1"
 			approve := at + "/approve"
-			p.browser().signIn(shows).want(200, `"denied":{"approve":"Run net-1 was caused by `, "GET", at+"/access", nil)
-			if body := p.browser().signIn(others).want(200, "", "GET", at+"/access", nil).body; strings.Contains(body, "denied") {
+			p.browser().signIn(shows).want(200, `"denied":{"approve":"Run net-1 was caused by `, "GET", at+"/access",
+				nil)
+			if body := p.browser().signIn(others).want(200, "", "GET", at+"/access", nil).body; strings.Contains(body,
+				"denied") {
 				t.Errorf("another user gets %s", body)
 			}
-			p.browser().signIn(shows).want(status, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
-			p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
+			p.browser().signIn(shows).want(status, "requires the approval of another user", "POST", approve,
+				userapi.Approval{PlanDigest: planDigest})
+			p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve,
+				userapi.Approval{PlanDigest: planDigest})
 		})
 	}
 }
@@ -294,16 +319,19 @@ func TestEventsOfAnObject(t *testing.T) {
 	at := time.Now().Truncate(time.Second)
 	for i, reason := range []string{"Older", "Newer"} {
 		event := &corev1.Event{
-			ObjectMeta:     metav1.ObjectMeta{Namespace: e.namespace, Name: strings.ToLower(reason)},
-			InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: e.stack.UID, APIVersion: v1alpha1.GroupVersion.String()},
-			Type:           "Warning", Reason: reason, Message: "it is " + reason, Count: 3,
-			FirstTimestamp: metav1.NewTime(at.Add(-time.Hour)), LastTimestamp: metav1.NewTime(at.Add(time.Duration(i) * time.Minute)),
+			ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: strings.ToLower(reason)},
+			InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: e.stack.UID,
+				APIVersion: v1alpha1.GroupVersion.String()},
+			Type: "Warning", Reason: reason, Message: "it is " + reason, Count: 3,
+			FirstTimestamp: metav1.NewTime(at.Add(-time.Hour)),
+			LastTimestamp:  metav1.NewTime(at.Add(time.Duration(i) * time.Minute)),
 		}
 		must(t, apiserver.Kube.Create(t.Context(), event))
 	}
 	other := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: e.namespace, Name: "other"},
-		InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: "another"}, Reason: "Other",
+		InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: e.namespace, Name: "net", UID: "another"},
+		Reason:         "Other",
 	}
 	must(t, apiserver.Kube.Create(t.Context(), other))
 	b.want(403, "may not get stacks", "GET", path, nil)
@@ -314,8 +342,10 @@ func TestEventsOfAnObject(t *testing.T) {
 	if len(got.Items) != 2 || got.Items[0].Reason != "Newer" || got.Items[1].Reason != "Older" {
 		t.Fatalf("%+v", got)
 	}
-	want := userapi.Event{Type: "Warning", Reason: "Newer", Message: "it is Newer", Count: 3, First: at.Add(-time.Hour).UTC(), Last: at.Add(time.Minute).UTC()}
-	if got.Items[0].First.UTC() != want.First || got.Items[0].Last.UTC() != want.Last || got.Items[0].Count != 3 || got.Items[0].Message != want.Message {
+	want := userapi.Event{Type: "Warning", Reason: "Newer", Message: "it is Newer", Count: 3,
+		First: at.Add(-time.Hour).UTC(), Last: at.Add(time.Minute).UTC()}
+	if got.Items[0].First.UTC() != want.First || got.Items[0].Last.UTC() != want.Last || got.Items[0].Count != 3 ||
+		got.Items[0].Message != want.Message {
 		t.Errorf("%+v", got.Items[0])
 	}
 	b.want(404, "there is no Stack nothing", "GET", strings.Replace(path, "net/", "nothing/", 1), nil)

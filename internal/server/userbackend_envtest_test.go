@@ -49,7 +49,8 @@ func (p *userServer) laptopOf(name string, verbs ...string) *laptop {
 	p.eventually(func() bool { // the API server watches roles
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: p.namespace, Verb: verbs[len(verbs)-1], Group: v1alpha1.GroupVersion.Group, Resource: "states", Name: "net",
+				Namespace: p.namespace, Verb: verbs[len(verbs)-1], Group: v1alpha1.GroupVersion.Group,
+				Resource: "states", Name: "net",
 			},
 		}}
 		return apiserver.Kube.Create(p.Context(), review) == nil && review.Status.Allowed
@@ -58,7 +59,8 @@ func (p *userServer) laptopOf(name string, verbs ...string) *laptop {
 }
 
 func (l *laptop) send(ctx context.Context, method, state, query string, body []byte) (int, string, error) {
-	request, err := http.NewRequestWithContext(ctx, method, l.base+"/api/v1/namespaces/"+l.namespace+"/states/"+state+"/backend"+query, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, l.base+"/api/v1/namespaces/"+l.namespace+"/states/"+state+
+		"/backend"+query, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -136,7 +138,8 @@ func TestEngineOfAUserWorksWithAState(t *testing.T) {
 	alice.expect(404, "Stack net has no state yet", "GET", "", nil)
 	alice.lock("a", 200, `"ID":"a"`)
 	p.event("StateLocked", alice.user, "lock ID a")
-	if lock := e.stateStatus().Lock; lock == nil || lock.ID != "a" || lock.By != alice.user || lock.Who != "dev@laptop" || lock.Run != "" || lock.PodUID != "" || lock.Since.IsZero() {
+	if lock := e.stateStatus().Lock; lock == nil || lock.ID != "a" || lock.By != alice.user ||
+		lock.Who != "dev@laptop" || lock.Run != "" || lock.PodUID != "" || lock.Since.IsZero() {
 		t.Fatalf("the lock is %+v", lock)
 	}
 	alice.lock("a", 200, "") // sent again
@@ -162,8 +165,10 @@ func TestEngineOfAUserWorksWithAState(t *testing.T) {
 	var held struct{ ID, Who, Info, Path string }
 	code, text, err := bob.send(t.Context(), "LOCK", "net", "", lockBody("b"))
 	must(t, err)
-	if err := json.Unmarshal([]byte(text), &held); err != nil || code != 423 || held.ID != "a" || held.Who != alice.user || held.Path != e.namespace+"/net" ||
-		!strings.Contains(held.Info, "user "+alice.user+" (dev@laptop)") || !strings.Contains(held.Info, "cairn state unlock") {
+	if err := json.Unmarshal([]byte(text), &held); err != nil || code != 423 || held.ID != "a" ||
+		held.Who != alice.user || held.Path != e.namespace+"/net" ||
+		!strings.Contains(held.Info, "user "+alice.user+" (dev@laptop)") ||
+		!strings.Contains(held.Info, "cairn state unlock") {
 		t.Errorf("bob is answered %d %s, %v", code, text, err)
 	}
 	if p.log.line("audit: not done", "verb=push", "by="+bob.user, "lock=b", "locked by") == "" {
@@ -205,10 +210,13 @@ func TestEngineOfAUserWorksWithAState(t *testing.T) {
 	alice.lock("deletion", 423, "is none")
 	alice.expect(400, "lock's info with an ID", "LOCK", "", []byte(`{}`))
 	alice.expect(400, "lock's info with an ID", "UNLOCK", "", []byte(`{"ID":7}`))
-	if code, text, _ := alice.send(t.Context(), "GET", "nothing", "", nil); code != 409 || !strings.Contains(text, "there is no Stack nothing") {
-		t.Errorf("a Stack that does not exist: %d %s", code, text) // 404 would be a Stack without a state, and all would be created again
+	if code, text, _ := alice.send(t.Context(), "GET", "nothing", "", nil); code != 409 ||
+		!strings.Contains(text, "there is no Stack nothing") {
+		// 404 would be a Stack without a state, and all would be created again
+		t.Errorf("a Stack that does not exist: %d %s", code, text)
 	}
-	if code, text, _ := alice.send(t.Context(), "LOCK", "nothing", "", lockBody("a")); code != 423 || !strings.Contains(text, "there is no Stack nothing") {
+	if code, text, _ := alice.send(t.Context(), "LOCK", "nothing", "", lockBody("a")); code != 423 ||
+		!strings.Contains(text, "there is no Stack nothing") {
 		t.Errorf("its lock: %d %s", code, text)
 	}
 }
@@ -298,7 +306,8 @@ func TestEngineOfAUserSendsATokenAsItsPassword(t *testing.T) {
 		t.Error("the log has a token")
 	}
 	// All else takes a bearer token only.
-	request, err := http.NewRequestWithContext(t.Context(), "GET", p.base+"/api/v1/namespaces/"+e.namespace+"/states/net/versions/current", nil)
+	request, err := http.NewRequestWithContext(t.Context(), "GET", p.base+"/api/v1/namespaces/"+e.namespace+
+		"/states/net/versions/current", nil)
 	must(t, err)
 	request.SetBasicAuth("cairn", alice.token)
 	answer, err := alice.http.RoundTrip(request)
@@ -438,8 +447,10 @@ func TestOneOfTwentyUsersHoldsTheLock(t *testing.T) {
 	data, err := p.state.Read(t.Context(), client.ObjectKeyFromObject(e.stack))
 	must(t, err)
 	st := e.stateStatus()
-	if n, serial, err := counted(data); err != nil || n != lockers || serial != lockers+1 || st.Version != lockers+1 || st.Lock != nil {
-		t.Errorf("counted %d with serial %d, %v; the State is at version %d, its lock %+v", n, serial, err, st.Version, st.Lock)
+	if n, serial, err := counted(data); err != nil || n != lockers || serial != lockers+1 || st.Version != lockers+1 ||
+		st.Lock != nil {
+		t.Errorf("counted %d with serial %d, %v; the State is at version %d, its lock %+v", n, serial, err,
+			st.Version, st.Lock)
 	}
 	writers := map[string]bool{}
 	for _, v := range st.Versions {
@@ -460,7 +471,8 @@ func (l *laptop) countUp(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if code, text, err = l.send(ctx, "POST", "net", "?ID="+id, stateFile(serial+1, "L", strconv.Itoa(n+1))); err != nil || code != 200 {
+	if code, text, err = l.send(ctx, "POST", "net", "?ID="+id,
+		stateFile(serial+1, "L", strconv.Itoa(n+1))); err != nil || code != 200 {
 		return fmt.Errorf("write: %d %s, %w", code, text, err)
 	}
 	return nil

@@ -108,7 +108,8 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?sort=-name"); names(page) != "web net" {
 		t.Errorf("alice sees %s", names(page))
 	}
-	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks?q=WE"); names(page) != "web" {
+	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks?q=WE"); names(
+		page) != "web" {
 		t.Errorf("a search finds %s", names(page))
 	}
 	p.eventually(func() bool { // the catalog has one watch for Runs and another for Stacks
@@ -120,13 +121,16 @@ func TestUsersListObjectsThatTheirRolesAllow(t *testing.T) {
 		return strings.Contains(names(page), "hidden") && strings.Contains(names(page), "web")
 	})
 	byNamespace, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?facet=namespace&group=namespace")
-	if diff := cmp.Diff([]userapi.Facet{{Field: "namespace", Values: []userapi.FacetValue{{Value: e.namespace, Count: 2}}}}, byNamespace.Facets); diff != "" {
+	if diff := cmp.Diff([]userapi.Facet{
+		{Field: "namespace", Values: []userapi.FacetValue{{Value: e.namespace, Count: 2}}}},
+		byNamespace.Facets); diff != "" {
 		t.Errorf("the values are not those of Stacks that alice may list: %s", diff)
 	}
 	if diff := cmp.Diff([]userapi.Group{{Value: e.namespace, Count: 2, Rows: 2}}, byNamespace.Groups); diff != "" {
 		t.Errorf("the groups are not those of Stacks that alice may list: %s", diff)
 	}
-	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+"/stacks/web")
+	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+e.namespace+
+		"/stacks/web")
 	if code != http.StatusOK || detail.Row.Name != "web" || detail.Object.UID == "" {
 		t.Errorf("%d, %+v", code, detail)
 	}
@@ -217,7 +221,8 @@ func TestRegisteredKindIsServed(t *testing.T) {
 	})
 	at := "/api/v1/namespaces/" + e.namespace + "/configmaps/"
 	var detail userapi.Detail[kindstest.Row, corev1.ConfigMap]
-	if code := answer(at+"free", &detail); code != http.StatusOK || detail.Row.Immutable || detail.Object.Data["a"] != "b" {
+	if code := answer(at+"free", &detail); code != http.StatusOK || detail.Row.Immutable ||
+		detail.Object.Data["a"] != "b" {
 		t.Errorf("%d, %+v", code, detail)
 	}
 	var events userapi.Events
@@ -257,16 +262,20 @@ func TestUsersListPullRequestsThatTheirRolesAllow(t *testing.T) {
 	event, data := s.next()
 	var c userapi.Change
 	must(t, json.Unmarshal([]byte(data), &c))
-	if want := (userapi.Change{Kind: "PullRequest", Namespace: e.namespace, Name: "infra-7"}); event != "change" || c != want {
+	if want := (userapi.Change{Kind: "PullRequest", Namespace: e.namespace, Name: "infra-7"}); event != "change" ||
+		c != want {
 		t.Errorf("%s %s", event, data)
 	}
 	s.close()
 
 	p.eventually(func() bool { // until the catalog has the status
-		page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?phase=Planned&stack="+e.namespace+"/net")
-		return page.Total == 1 && page.Items[0].Namespace == e.namespace && page.Items[0].Planned == 1 && page.Items[0].Plan.Add == 2
+		page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?phase=Planned&stack="+
+			e.namespace+"/net")
+		return page.Total == 1 && page.Items[0].Namespace == e.namespace && page.Items[0].Planned == 1 &&
+			page.Items[0].Plan.Add == 2
 	})
-	if page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?stack="+e.namespace+"/web"); page.Total != 0 {
+	if page, _ := get[userapi.Page[userapi.PullRequest]](p, who, "/api/v1/pullrequests?stack="+e.namespace+
+		"/web"); page.Total != 0 {
 		t.Errorf("%d pull requests plan a Stack that none affects", page.Total)
 	}
 	at := "/api/v1/namespaces/" + e.namespace + "/pullrequests/infra-7"
@@ -285,7 +294,8 @@ func TestUsersListPullRequestsThatTheirRolesAllow(t *testing.T) {
 			t.Errorf("a stranger gets %d of %s", code, path)
 		}
 	}
-	if _, code := get[struct{}](p, who, "/api/v1/namespaces/"+other.namespace+"/pullrequests/infra-7"); code != http.StatusForbidden {
+	if _, code := get[struct{}](p, who, "/api/v1/namespaces/"+other.namespace+"/pullrequests/infra-7"); code !=
+		http.StatusForbidden {
 		t.Errorf("the one of another namespace is %d", code)
 	}
 }
@@ -296,13 +306,15 @@ func (e *env) newPullRequest(number int64) {
 	pull := &v1alpha1.PullRequest{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: fmt.Sprintf("infra-%d", number)},
 		Spec: v1alpha1.PullRequestSpec{
-			Repository: v1alpha1.ObjectRef{Name: "infra"}, Number: number, State: v1alpha1.PullRequestOpen, Base: "main",
+			Repository: v1alpha1.ObjectRef{Name: "infra"}, Number: number, State: v1alpha1.PullRequestOpen,
+			Base: "main",
 			Head: v1alpha1.PullRequestHead{Branch: "wider", Commit: strings.Repeat("a", 40)},
 		},
 	}
 	must(e.T, apiserver.Kube.Create(e.Context(), pull))
 	pull.Status = v1alpha1.PullRequestStatus{Phase: v1alpha1.PullRequestPlanned, Stacks: []v1alpha1.PullRequestStack{{
-		Namespace: e.namespace, Name: "net", Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Digest: "sha256:" + strings.Repeat("a", 64), Changes: true, Add: 2},
+		Namespace: e.namespace, Name: "net", Phase: v1alpha1.PhaseSucceeded,
+		Plan: &v1alpha1.Plan{Digest: "sha256:" + strings.Repeat("a", 64), Changes: true, Add: 2},
 	}}}
 	must(e.T, apiserver.Kube.Status().Update(e.Context(), pull))
 }

@@ -62,7 +62,8 @@ func TestLogsAreReadFromAnyByteOn(t *testing.T) {
 	}
 	for attempt, want := range map[int32]string{1: first, 2: second} {
 		for offset := range len(want) + 2 {
-			got, err := readLog(alice.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: attempt, Offset: int64(offset)}))
+			got, err := readLog(alice.Logs(t.Context(), e.namespace, "net-1",
+				userapi.LogOptions{Attempt: attempt, Offset: int64(offset)}))
 			if err != nil || got != want[min(offset, len(want)):] {
 				t.Errorf("attempt %d from %d: got %q, %v", attempt, offset, got, err)
 			}
@@ -160,7 +161,8 @@ func TestFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 		p := e.serveUsers()
 		c := p.as(who)
 		p.authorized(c)
-		log, err := c.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()), Follow: true})
+		log, err := c.Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()),
+			Follow: true})
 		must(t, err)
 		line := fmt.Sprintf("line %d\n", i)
 		at = r.says(p.base, at, line)
@@ -180,7 +182,8 @@ func TestFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 	p := e.serveUsers()
 	p.authorized(p.as(who))
 	finish(e, run)
-	log, err := p.as(who).Logs(t.Context(), e.namespace, "net-1", userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
+	log, err := p.as(who).Logs(t.Context(), e.namespace, "net-1",
+		userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
 	rest, err := readLog(log, err)
 	must(t, err)
 	got.WriteString(rest)
@@ -254,7 +257,8 @@ func TestOperationsAreReadWhileAnApplyRuns(t *testing.T) {
 		must(t, err)
 		return next
 	}
-	const started, succeeded = `{"address":"a.b","state":"Started"}` + "\n", `{"address":"a.b","state":"Succeeded"}` + "\n"
+	const started, succeeded = `{"address":"a.b","state":"Started"}` + "\n", `{"address":"a.b","state":"Succeeded"}` +
+		"\n"
 	at := add(0, started)
 	_, err := r.client().AppendLog(t.Context(), 0, []byte("a line of the log\n"))
 	must(t, err)

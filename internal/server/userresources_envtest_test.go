@@ -17,7 +17,8 @@ func TestUsersListResourcesOfStatesThatTheyCanPull(t *testing.T) {
 	p := e.serveLists()
 	push := func(e *env, data []byte) {
 		t.Helper()
-		_, err := e.state.Push(t.Context(), types.NamespacedName{Namespace: e.namespace, Name: "net"}, "alice", data, false, 0)
+		_, err := e.state.Push(t.Context(), types.NamespacedName{Namespace: e.namespace, Name: "net"}, "alice",
+			data, false, 0)
 		must(t, err)
 	}
 	push(e, stateFile(1, "L", "canary"))
@@ -56,10 +57,12 @@ func TestUsersListResourcesOfStatesThatTheyCanPull(t *testing.T) {
 		}
 	}
 	// To list States, and to pull some of them by name, does not show the resources of all.
-	if _, code := get[struct{}](p, whoLists, "/api/v1/namespaces/"+e.namespace+"/resources"); code != http.StatusForbidden {
+	if _, code := get[struct{}](p, whoLists, "/api/v1/namespaces/"+e.namespace+"/resources"); code !=
+		http.StatusForbidden {
 		t.Errorf("a user who can list states gets %d", code)
 	}
-	if _, code := get[struct{}](p, who, "/api/v1/namespaces/"+other.namespace+"/resources"); code != http.StatusForbidden {
+	if _, code := get[struct{}](p, who, "/api/v1/namespaces/"+other.namespace+"/resources"); code !=
+		http.StatusForbidden {
 		t.Errorf("another namespace: %d", code)
 	}
 	if _, code := get[struct{}](p, who, "/api/v1/resources?shade=red"); code != http.StatusBadRequest {

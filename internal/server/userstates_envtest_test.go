@@ -110,7 +110,8 @@ func TestUserWorksWithAState(t *testing.T) {
 	}
 	pulls(0, two)
 	pulls(1, one)
-	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "version=current") == "" || p.log.line("audit: done", "verb=pull", "version=1") == "" {
+	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "version=current") == "" ||
+		p.log.line("audit: done", "verb=pull", "version=1") == "" {
 		t.Error("a pull is not in the audit")
 	}
 	_, err = alice.PushState(ctx, ns, "net", one, false)
@@ -174,7 +175,8 @@ func TestUserWorksWithAState(t *testing.T) {
 	must(t, alice.Unlock(ctx, ns, "net", "a"))
 	event("ended the lock a")
 	pulls(0, stateFile(6, "L", "six"))
-	if line := p.log.line("audit: done", "verb=unlock", "by=system:serviceaccount:"+ns+":alice", "name=net", `impersonatedBy=""`, "lock=a"); line == "" {
+	if line := p.log.line("audit: done", "verb=unlock", "by=system:serviceaccount:"+ns+":alice", "name=net",
+		`impersonatedBy=""`, "lock=a"); line == "" {
 		t.Error("the audit does not name who unlocked")
 	}
 }
@@ -189,7 +191,8 @@ func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
 	r.write("a", stateFile(1, "L", "one"), 200, "")
 	now := metav1.NowMicro()
 	run.Status.Attempts[0].FinishedAt = &now
-	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved, Message: "the server was away"}
+	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved,
+		Message: "the server was away"}
 	must(t, apiserver.Kube.Status().Update(ctx, run))
 	r.kill()
 
@@ -230,16 +233,20 @@ func TestStateIsRecoveredFromAPodsLog(t *testing.T) {
 	if st.Status.Lock != nil || !st.Status.Versions[1].At.After(now.Time) {
 		t.Errorf("status %+v", st.Status)
 	}
-	for _, want := range []string{"it is version 2 (serial 2)", "what is version 2 (serial 2) already: nothing was written"} {
+	for _, want := range []string{"it is version 2 (serial 2)",
+		"what is version 2 (serial 2) already: nothing was written"} {
 		if got := <-p.events.Events; !strings.Contains(got, "StateRescued") || !strings.Contains(got, want) {
 			t.Errorf("the event is %q; want %q", got, want)
 		}
 	}
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(1, "L", "older"))))
+	_, err = alice.Recover(ctx, ns, "net",
+		strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(1, "L", "older"))))
 	Result(t, err, http.StatusConflict, "nothing to put back")
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(9, "L", "forged"))))
+	_, err = alice.Recover(ctx, ns, "net",
+		strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", stateFile(9, "L", "forged"))))
 	Result(t, err, http.StatusConflict, "no state of Stack net is lost")
-	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", []byte("no state"))))
+	_, err = alice.Recover(ctx, ns, "net",
+		strings.NewReader(sealedTo(t, e.keys.Recipient(), e.namespace+"/net/net-1/1", []byte("no state"))))
 	Result(t, err, http.StatusBadRequest, "not a state file")
 	if p.log.line("what was made since") != "" {
 		t.Error("a state is in the server's log")
@@ -305,7 +312,8 @@ func TestPlanIsServedInItsForms(t *testing.T) {
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
 		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)
 	must(t, e.bucket.Put(ctx, folder+".json", raw))
-	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 || view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
+	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 ||
+		view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
 		t.Errorf("got %+v, %v", view, err)
 	}
 	for form, want := range map[string]string{userapi.FormJSON: string(raw), userapi.FormText: "Plan: 1 to add"} {

@@ -20,8 +20,8 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// TestBrowserOfTheCommandUIIsTheUser opens the link of `cairn ui` in a browser: the real server authenticates the user whose
-// credentials the command has, allows what the user may, and streams changes.
+// TestBrowserOfTheCommandUIIsTheUser opens the link of `cairn ui` in a browser: the real server authenticates the user
+// whose credentials the command has, allows what the user may, and streams changes.
 func TestBrowserOfTheCommandUIIsTheUser(t *testing.T) {
 	e := newEnv(t)
 	p := e.serveSite()
@@ -60,7 +60,8 @@ func TestBrowserOfTheCommandUIIsTheUser(t *testing.T) {
 	}
 	link, err := url.Parse(proxy.Link("/stacks", true))
 	must(t, err)
-	if answer := send(http.MethodGet, link.RequestURI(), ""); answer.StatusCode != http.StatusOK || answer.Request.URL.Path != "/stacks" ||
+	if answer := send(http.MethodGet, link.RequestURI(), ""); answer.StatusCode != http.StatusOK ||
+		answer.Request.URL.Path != "/stacks" ||
 		!strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("the link leads to %s: %d %s", answer.Request.URL, answer.StatusCode, read(answer))
 	}
@@ -83,16 +84,23 @@ func TestBrowserOfTheCommandUIIsTheUser(t *testing.T) {
 	const suspend = "/stacks/shown/suspend"
 	path := "/api/v1/namespaces/" + e.namespace + suspend
 	e.newStack("shown")
-	e.allow(user, rbacv1.PolicyRule{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"get", "patch", "update"}})
+	e.allow(user, rbacv1.PolicyRule{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"},
+		Verbs: []string{"get", "patch", "update"}})
 	var own *http.Response
 	p.eventually(func() bool { // the role takes effect
-		own = send(http.MethodPost, path, "", func(h http.Header) { h.Set("Origin", local.URL); h.Set("Sec-Fetch-Site", "same-origin") })
+		own = send(http.MethodPost, path, "", func(h http.Header) {
+			h.Set("Origin", local.URL)
+			h.Set("Sec-Fetch-Site", "same-origin")
+		})
 		return own.StatusCode != http.StatusForbidden
 	})
 	if own.StatusCode != http.StatusOK {
 		t.Errorf("a write of the page: %d %s", own.StatusCode, read(own))
 	}
-	other := send(http.MethodPost, path, "", func(h http.Header) { h.Set("Origin", "http://evil.example.com"); h.Set("Sec-Fetch-Site", "cross-site") })
+	other := send(http.MethodPost, path, "", func(h http.Header) {
+		h.Set("Origin", "http://evil.example.com")
+		h.Set("Sec-Fetch-Site", "cross-site")
+	})
 	if text := read(other); other.StatusCode != http.StatusForbidden || !strings.Contains(text, "another site") {
 		t.Errorf("a write of another site: %d %s", other.StatusCode, text)
 	}

@@ -79,7 +79,8 @@ func (s *Attempts) Unlock(ctx context.Context, key types.NamespacedName, by deci
 
 // Write stores data as the next version of a state, for the holder of its lock. When it returns nil the version
 // counts and is durable; after an error that is no Rejection it may count or not, and a retry finds out.
-func (s *Attempts) Write(ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte) error {
+func (s *Attempts) Write(ctx context.Context, key types.NamespacedName, by decision.Holder, id string,
+	data []byte) error {
 	_, err := s.WriteVersion(ctx, key, by, id, data)
 	return err
 }
@@ -119,7 +120,8 @@ func (s *Attempts) HeldBy(ctx context.Context, namespace string, pod types.UID) 
 	}
 	states := &v1alpha1.StateList{}
 	for {
-		err := s.fence.Live.List(ctx, states, client.InNamespace(namespace), client.Limit(fence.Page), client.Continue(states.Continue))
+		err := s.fence.Live.List(ctx, states, client.InNamespace(namespace), client.Limit(fence.Page),
+			client.Continue(states.Continue))
 		if err != nil {
 			return nil, fmt.Errorf("list States in %s: %w", namespace, err)
 		}

@@ -92,7 +92,8 @@ func (s *Backups) compare(ctx context.Context, key types.NamespacedName) (c comp
 }
 
 // unnamed returns the last version that Secrets have of a State that names none; one without a number if there is none.
-func (s *Backups) unnamed(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (storage.Found, error) {
+func (s *Backups) unnamed(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) (storage.Found,
+	error) {
 	if !decision.MayBeRestored(now) {
 		return storage.Found{}, nil
 	}
@@ -388,12 +389,14 @@ func (s *Users) restoreUnnamed(
 	}
 	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
-		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", found.Version, key, err)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", found.Version,
+			key, err)
 	}
 	next := &fence.Candidate{Summary: summary, Data: data, From: fence.Origin{By: by}}
 	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
 		if !decision.MayBeRestored(w.Status) {
-			return nil, 0, decision.Reject(decision.Stale, "state %s has version %d by now: check it again", key, w.Status.Version)
+			return nil, 0, decision.Reject(decision.Stale, "state %s has version %d by now: check it again", key,
+				w.Status.Version)
 		}
 		status, serial, err := decision.AdmitPush(w, summary, true)
 		if status != nil {

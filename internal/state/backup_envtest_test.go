@@ -28,7 +28,8 @@ func (env *testEnv) stack() {
 	env.Helper()
 	s := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: env.key.Name},
-		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Suspend: true},
+		Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+			Suspend: true},
 	}
 	must(env.T, client.IgnoreNotFound(apiserver.Kube.Delete(env.Context(), s)))
 	s.ResourceVersion, s.UID = "", ""
@@ -51,7 +52,8 @@ func (env *testEnv) restoreStatus(to *v1alpha1.StateStatus) {
 	st.Finalizers = nil
 	must(env.T, apiserver.Kube.Update(env.Context(), st))
 	must(env.T, apiserver.Kube.Delete(env.Context(), st))
-	must(env.T, apiserver.Kube.DeleteAllOf(env.Context(), &corev1.Secret{}, client.InNamespace(env.namespace), client.HasLabels{storage.Label}))
+	must(env.T, apiserver.Kube.DeleteAllOf(env.Context(), &corev1.Secret{}, client.InNamespace(env.namespace),
+		client.HasLabels{storage.Label}))
 }
 
 // applied writes states of an apply up to a serial.
@@ -88,7 +90,8 @@ func TestStateIsRestoredFromTheBackup(t *testing.T) {
 			env.restoreStatus(nil)
 			must(t, env.store.Promote(t.Context(), env.key))
 			env.reads(stateFile(2, "L", "", 2))
-			if now := env.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs || now.Lock != nil {
+			if now := env.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs ||
+				now.Lock != nil {
 				t.Errorf("%+v", now)
 			}
 		})
@@ -125,7 +128,8 @@ func TestBackupIsWrittenBeforeTheJournalEnds(t *testing.T) {
 	away := &noBackups{Bucket: env.bucket, away: true}
 	env.store = state.New(apiserver.Kube, apiserver.Kube, away, state.Options{})
 	me := applied(t, env, 2)
-	must(t, env.store.AppendJournal(t.Context(), env.key, env.run, me, 0, []byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
+	must(t, env.store.AppendJournal(t.Context(), env.key, env.run, me, 0,
+		[]byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
 	if err := env.store.EndJournal(t.Context(), env.key, env.run, me); err == nil {
 		t.Fatal("the journal ended without a backup of its state")
 	}
@@ -253,12 +257,16 @@ func TestDeletedNamespaceLeavesTheBackupOfAState(t *testing.T) {
 			if !test.backup {
 				must(t, env.bucket.Delete(t.Context(), backup))
 			}
-			must(t, apiserver.Kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.namespace}}))
-			must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
+			must(t, apiserver.Kube.Delete(t.Context(),
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.namespace}}))
+			must(t, apiserver.Kube.Delete(t.Context(),
+				&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
 			must(t, env.store.Orphan(t.Context(), env.key))
-			must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
+			must(t, apiserver.Kube.Delete(t.Context(),
+				&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "net"}}))
 			env.reconcile()
-			if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(env.secrets()) != 0 {
+			if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) ||
+				len(env.secrets()) != 0 {
 				t.Errorf("%v, %d Secrets", err, len(env.secrets()))
 			}
 			if kept, err := env.bucket.Exists(t.Context(), backup); err != nil || kept != test.kept {

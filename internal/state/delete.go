@@ -89,7 +89,8 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 	if kept {
 		return s.remove(ctx, key)
 	}
-	for _, folder := range []string{storage.BucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
+	for _, folder := range []string{storage.BucketFolder(key), rescueFolder(key), inputsFolder(key),
+		journalFolder(key)} {
 		if ending, err := s.isEnding(ctx, key); err != nil || !ending {
 			return err
 		}

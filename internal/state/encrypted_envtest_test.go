@@ -38,7 +38,8 @@ func resourcesColumn(t *testing.T, env *testEnv) string {
 	c, err := discovery.NewDiscoveryClientForConfig(apiserver.Config)
 	must(t, err)
 	path := fmt.Sprintf("/apis/cairn.dev/v1alpha1/namespaces/%s/states/%s", env.key.Namespace, env.key.Name)
-	data, err := c.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
+	data, err := c.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
+		DoRaw(t.Context())
 	must(t, err)
 	var table metav1.Table
 	must(t, json.Unmarshal(data, &table))

@@ -34,7 +34,8 @@ type oneState struct {
 func (o *oneState) client() client.Client {
 	gone := apierrors.NewNotFound(schema.GroupResource{}, "net")
 	return interceptor.NewClient(nil, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, into client.Object,
+			_ ...client.GetOption) error {
 			switch into := into.(type) {
 			case *v1alpha1.State:
 				if o.state == nil {
@@ -61,7 +62,8 @@ func (o *oneState) client() client.Client {
 			}
 			return nil
 		},
-		Patch: func(_ context.Context, _ client.WithWatch, from client.Object, _ client.Patch, _ ...client.PatchOption) error {
+		Patch: func(_ context.Context, _ client.WithWatch, from client.Object, _ client.Patch,
+			_ ...client.PatchOption) error {
 			o.state = from.(*v1alpha1.State).DeepCopy()
 			return nil
 		},
@@ -110,7 +112,8 @@ func (e *eventful) DeletePrefix(ctx context.Context, dir string) error {
 func TestStartedDeletionContinues(t *testing.T) {
 	for name, goOn := range map[string]func(*Store) error{
 		"a new Stack of that name": func(s *Store) error {
-			_, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+			_, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(),
+				ctrl.Request{NamespacedName: netKey})
 			return err
 		},
 		"a Stack whose policy is Orphan by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
@@ -122,7 +125,8 @@ func TestStartedDeletionContinues(t *testing.T) {
 			s, b := kube.store(t)
 			flaky := &eventful{b, rescueFolder(netKey), func() error { return errors.New("the bucket is unavailable") }}
 			s.bucket = flaky
-			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil || !decision.IsEnding(kube.state.Status) {
+			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil ||
+				!decision.IsEnding(kube.state.Status) {
 				t.Fatalf("%v, %+v", err, kube.state)
 			}
 			kube.stack, flaky.folder = true, ""
@@ -138,7 +142,8 @@ func TestStateIsKeptWithItsStack(t *testing.T) {
 	st.DeletionTimestamp = &start
 	kube := &oneState{state: st, stack: true}
 	s, _ := kube.store(t)
-	result, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+	result, err := (&Reconciler{Client: s.fence.Live, States: s}).Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: netKey})
 	if err != nil || result.RequeueAfter == 0 || kube.state.Status.Lock != nil {
 		t.Errorf("%v, %v, %+v", result, err, kube.state)
 	}

@@ -47,7 +47,8 @@ func newTestEnv(t *testing.T, o state.Options) *testEnv {
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	b := buckettest.New(t)
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b, options: o}
+	env := &testEnv{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b,
+		options: o}
 	env.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
 	env.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1", OwnerReferences: []metav1.OwnerReference{{
@@ -86,7 +87,8 @@ func (env *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 		},
 	}
 	// No controller creates the ServiceAccount.
-	_ = apiserver.Kube.Create(env.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "default"}})
+	_ = apiserver.Kube.Create(env.Context(),
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "default"}})
 	must(env.T, apiserver.Kube.Create(env.Context(), pod))
 	now := metav1.NewMicroTime(time.Now())
 	if n > 1 {
@@ -103,7 +105,8 @@ func (env *testEnv) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 // killPod deletes the pod of an attempt.
 func (env *testEnv) killPod(by decision.Holder) {
 	env.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace,
+		Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
 	must(env.T, apiserver.Kube.Delete(env.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
@@ -118,7 +121,8 @@ func (env *testEnv) status() v1alpha1.StateStatus {
 func (env *testEnv) secrets() []corev1.Secret {
 	env.Helper()
 	list := &corev1.SecretList{}
-	must(env.T, apiserver.Kube.List(env.Context(), list, client.InNamespace(env.namespace), client.MatchingLabels{storage.Label: env.key.Name}))
+	must(env.T, apiserver.Kube.List(env.Context(), list, client.InNamespace(env.namespace),
+		client.MatchingLabels{storage.Label: env.key.Name}))
 	return list.Items
 }
 
@@ -142,5 +146,6 @@ func stateFile(serial int, lineage, text string, resources int) []byte {
 		instances += fmt.Sprintf(`{"index_key":%d,"schema_version":0}`, i)
 	}
 	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":%q,"outputs":{"x":{"value":%q,"type":"string"}},`+
-		`"resources":[{"mode":"managed","type":"terraform_data","name":"a","instances":[%s]}]}`, serial, lineage, text, instances)
+		`"resources":[{"mode":"managed","type":"terraform_data","name":"a","instances":[%s]}]}`, serial, lineage,
+		text, instances)
 }

@@ -90,7 +90,8 @@ func TestFailedSecretIsWrittenAgain(t *testing.T) {
 			me := env.attempt()
 			failed := false
 			flaky := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
-				Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+				Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+					opts ...client.CreateOption) error {
 					if _, ok := obj.(*corev1.Secret); ok && !failed {
 						failed = true
 						return apierrors.NewInternalError(errors.New("etcd is unavailable"))
@@ -126,7 +127,8 @@ func TestExistingSecretDoesNotPreventAWrite(t *testing.T) {
 	refuseSecrets := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if _, ok := obj.(*corev1.Secret); ok {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), errors.New("exceeded quota"))
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(),
+					errors.New("exceeded quota"))
 			}
 			return c.Create(ctx, obj, opts...)
 		},
@@ -157,7 +159,8 @@ func TestForeignSecretIsNotUsedAsAState(t *testing.T) {
 	}), apiserver.Kube, env.bucket, state.Options{})
 	must(t, first.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
 	env.reads(stateFile(1, "L", "", 1))
-	if got := env.status().Versions[0].Storage; got != v1alpha1.StateStorageBucket { // the Secret would be damaged, and read from its backup
+	// the Secret would be damaged, and read from its backup
+	if got := env.status().Versions[0].Storage; got != v1alpha1.StateStorageBucket {
 		t.Errorf("the version is in the %s", got)
 	}
 }
@@ -324,7 +327,8 @@ func TestConflictingWriteGetsTheNextVersion(t *testing.T) {
 	if st := env.status(); st.Version != 2 || len(st.Versions) != 2 || st.Versions[0].Serial != 1 {
 		t.Fatalf("status %+v", st)
 	}
-	if got, err := env.store.ReadVersion(t.Context(), env.key, 1); err != nil || !bytes.Equal(got, stateFile(1, "L", "fast", 1)) {
+	if got, err := env.store.ReadVersion(t.Context(), env.key, 1); err != nil ||
+		!bytes.Equal(got, stateFile(1, "L", "fast", 1)) {
 		t.Fatalf("version 1: %s, %v", got, err)
 	}
 }
@@ -332,7 +336,8 @@ func TestConflictingWriteGetsTheNextVersion(t *testing.T) {
 func TestDecisionsReadFromTheAPIServer(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	cached := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object,
+			_ ...client.GetOption) error {
 			t.Errorf("%T %s is read from the cache", obj, key)
 			return errors.New("old")
 		},
@@ -364,7 +369,8 @@ func TestDecisionsReadFromTheAPIServer(t *testing.T) {
 func (env *testEnv) setPodStatus(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
 	env.Helper()
 	pod := &corev1.Pod{}
-	must(env.T, apiserver.Kube.Get(env.Context(), client.ObjectKey{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
+	must(env.T, apiserver.Kube.Get(env.Context(),
+		client.ObjectKey{Namespace: env.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
 	pod.Status.Phase = phase
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "runner", State: engine}}
 	must(env.T, apiserver.Kube.Status().Update(env.Context(), pod))

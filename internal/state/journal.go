@@ -56,7 +56,8 @@ const (
 // since a Stack that is recreated counts its Runs from 1 again, and may find the State of its predecessor.
 func journalName(key types.NamespacedName, run *v1alpha1.Run, attempt int32) string {
 	number, _ := strconv.Atoi(run.Name[strings.LastIndexByte(run.Name, '-')+1:])
-	return fmt.Sprintf("%s/%012d-%010d-%05d-", journalFolder(key), max(run.CreationTimestamp.Unix(), 0), number, attempt)
+	return fmt.Sprintf("%s/%012d-%010d-%05d-", journalFolder(key), max(run.CreationTimestamp.Unix(), 0),
+		number, attempt)
 }
 
 // AppendJournal keeps a batch of what an attempt has done. When it returns nil the batch is durable.
@@ -87,7 +88,8 @@ func (s *Journals) AppendJournal(
 }
 
 // EndJournal takes note that the state has all that was done up to an attempt, which is an apply.
-func (s *Journals) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder) error {
+func (s *Journals) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run,
+	by decision.Holder) error {
 	attempt, rejection := decision.NamedAttempt(run, by)
 	if rejection != nil {
 		return rejection
@@ -206,7 +208,8 @@ func (s *Journals) readBatches(ctx context.Context, key types.NamespacedName, na
 	for i, name := range names {
 		group.Go(func() error {
 			data, err := s.bucket.Get(ctx, name, runnerapi.LargestBatch)
-			if errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey) || errors.Is(err, bucket.ErrTooLarge) {
+			if errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey) ||
+				errors.Is(err, bucket.ErrTooLarge) {
 				return unreadable(key, name, err)
 			}
 			if err != nil {

@@ -21,7 +21,8 @@ func TestNamesOfJournalParts(t *testing.T) {
 	const batch = "journals/web/net/001700000000-0000000007-00002-00003"
 	held := heldName(batch, 5, []byte("x"))
 	later := heldName(held, 6, []byte("x")) // the name does not grow
-	sorted := []string{batch, held, later, later + "-saved", batch + "-saved", strings.Replace(batch, "-00003", "-00004", 1), strings.TrimSuffix(batch, "00003") + savedMark}
+	sorted := []string{batch, held, later, later + "-saved", batch + "-saved",
+		strings.Replace(batch, "-00003", "-00004", 1), strings.TrimSuffix(batch, "00003") + savedMark}
 	if !slices.IsSorted(sorted) || len(later) != len(held) {
 		t.Errorf("%q", sorted)
 	}
@@ -29,7 +30,8 @@ func TestNamesOfJournalParts(t *testing.T) {
 		t.Error("two parts have the same name")
 	}
 	for _, name := range sorted {
-		if run, attempt := batchAttempt(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" || attempt != 2 {
+		if run, attempt := batchAttempt(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" ||
+			attempt != 2 {
 			t.Errorf("%s is of attempt %d of %s", name, attempt, run)
 		}
 	}
@@ -69,7 +71,8 @@ func TestStaleMarkerDoesNotCoverAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if err := s.AppendJournal(t.Context(), key, next, decision.Holder{Run: "net-7", Attempt: 2, PodUID: "pod-2"}, i, []byte(`{"entries":[{"address":"a","action":"create"}]}`)); err != nil {
+		if err := s.AppendJournal(t.Context(), key, next, decision.Holder{Run: "net-7", Attempt: 2, PodUID: "pod-2"}, i,
+			[]byte(`{"entries":[{"address":"a","action":"create"}]}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

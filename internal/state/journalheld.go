@@ -105,7 +105,8 @@ func heldPart(held []engine.Done) (data []byte, n int, err error) {
 // heldName sorts after a part of the journal, and before the next batch.
 func heldName(after string, version int64, data []byte) string {
 	after, _, _ = strings.Cut(after, "-"+heldMark+"-")
-	return fmt.Sprintf("%s-%s-%010d-%.16s", after, heldMark, version, strings.TrimPrefix(document.Digest(data), "sha256:"))
+	return fmt.Sprintf("%s-%s-%010d-%.16s", after, heldMark, version,
+		strings.TrimPrefix(document.Digest(data), "sha256:"))
 }
 
 // instances reads a version of a state. An unreadable one is a Rejection.

@@ -50,14 +50,16 @@ func TestFingerprintsOfEachWayToAVersion(t *testing.T) {
 	is("promoted")
 
 	env.lock(second, "c")
-	must(t, env.store.Write(t.Context(), env.key, second, "c", []byte(`{"version":4,"serial":4,"lineage":"L","outputs":{},"resources":[]}`)))
+	must(t, env.store.Write(t.Context(), env.key, second, "c",
+		[]byte(`{"version":4,"serial":4,"lineage":"L","outputs":{},"resources":[]}`)))
 	if got := env.status().Outputs; got != nil {
 		t.Errorf("after a destroy: %v", got)
 	}
 	if _, _, err := env.store.Output(t.Context(), env.key, "x"); !errors.Is(err, state.ErrNone) {
 		t.Errorf("after a destroy: %v", err)
 	}
-	must(t, env.store.Write(t.Context(), env.key, second, "c", []byte(`{"serial":5,"lineage":"L","encryption_version":"v0"}`)))
+	must(t, env.store.Write(t.Context(), env.key, second, "c",
+		[]byte(`{"serial":5,"lineage":"L","encryption_version":"v0"}`)))
 	_, _, err := env.store.Output(t.Context(), env.key, "x")
 	wantRejected(t, err, decision.Opaque)
 }

@@ -61,9 +61,10 @@ func (s *Backups) ReadRescued(ctx context.Context, key types.NamespacedName) ([]
 func (s *Backups) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
 	if bucket.IsLost(err) {
-		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. "+
-			"To continue without it, push one by force: "+
-			"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)
+		return nil, decision.Reject(decision.Damaged,
+			"the state that attempt %d of Run %s rescued cannot be read: %v. "+
+				"To continue without it, push one by force: "+
+				"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the rescued state of %s: %w", key, err)

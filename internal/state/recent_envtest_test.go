@@ -29,7 +29,8 @@ func TestAttemptReadsItsStateOnce(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	var reads atomic.Int32
 	live := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*v1alpha1.State); ok {
 				reads.Add(1)
 			}
@@ -76,7 +77,8 @@ func TestRememberedStateIsOnlyABase(t *testing.T) {
 		},
 		"a version that follows only an older one is rejected": func(env *testEnv, me decision.Holder) {
 			must(env.T, env.other().Write(env.Context(), env.key, me, "a", stateFile(5, "L", "", 1)))
-			wantRejected(env.T, env.store.Write(env.Context(), env.key, me, "a", stateFile(3, "L", "", 1)), decision.Stale)
+			wantRejected(env.T, env.store.Write(env.Context(), env.key, me, "a", stateFile(3, "L", "", 1)),
+				decision.Stale)
 			env.reads(stateFile(5, "L", "", 1))
 		},
 		"a version that was written since is followed": func(env *testEnv, me decision.Holder) {
@@ -88,7 +90,8 @@ func TestRememberedStateIsOnlyABase(t *testing.T) {
 		},
 		"the same version is not written again over another one": func(env *testEnv, me decision.Holder) {
 			must(env.T, env.other().Write(env.Context(), env.key, me, "a", stateFile(5, "L", "", 1)))
-			wantRejected(env.T, env.store.Write(env.Context(), env.key, me, "a", stateFile(1, "L", "", 1)), decision.Stale)
+			wantRejected(env.T, env.store.Write(env.Context(), env.key, me, "a", stateFile(1, "L", "", 1)),
+				decision.Stale)
 		},
 		"a State that was deleted since is created": func(env *testEnv, me decision.Holder) {
 			must(env.T, env.store.Unlock(env.Context(), env.key, me, "a"))
@@ -115,7 +118,8 @@ func TestRememberedAbsenceIsOnlyABase(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	full := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("states").GroupResource(), o.GetName(), errors.New("exceeded quota"))
+			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("states").GroupResource(), o.GetName(),
+				errors.New("exceeded quota"))
 		},
 	})
 	other := env.store
@@ -149,7 +153,8 @@ func TestShellRecordsWhatTheCurrentStateHas(t *testing.T) {
 			_, err := current.Lock(t.Context(), env.key, killed, decision.LockRequest{ID: "a"})
 			must(t, err)
 			must(t, current.AppendJournal(t.Context(), env.key, env.run, killed, 0, fmt.Appendf(nil,
-				`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":%q}]}`, tt.created)))
+				`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":%q}]}`,
+				tt.created)))
 			env.killPod(killed)
 			missing := func() string {
 				data, err := current.Read(t.Context(), env.key)
@@ -177,7 +182,8 @@ func TestShellRecordsWhatTheCurrentStateHas(t *testing.T) {
 func vpcState(serial int, id string) []byte {
 	resources := ""
 	if id != "" {
-		resources = fmt.Sprintf(`{"mode":"managed","type":"aws_vpc","name":"a","instances":[{"attributes":{"id":%q}}]}`, id)
+		resources = fmt.Sprintf(`{"mode":"managed","type":"aws_vpc","name":"a","instances":[{"attributes":{"id":%q}}]}`,
+			id)
 	}
 	return fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"L","outputs":{},"resources":[%s]}`, serial, resources)
 }
@@ -195,7 +201,8 @@ func (env *testEnv) opensShell() {
 }
 
 func TestPlanReadsTheVersionThatItBeganWith(t *testing.T) {
-	plan, another := decision.Holder{Run: "net-9", Attempt: 1, PodUID: "p"}, decision.Holder{Run: "net-9", Attempt: 2, PodUID: "p"}
+	plan, another := decision.Holder{Run: "net-9", Attempt: 1, PodUID: "p"}, decision.Holder{Run: "net-9", Attempt: 2,
+		PodUID: "p"}
 	first, second := stateFile(1, "L", "", 1), stateFile(2, "L", "", 1)
 	for name, test := range map[string]struct {
 		then func(env *testEnv, me decision.Holder)
@@ -205,7 +212,8 @@ func TestPlanReadsTheVersionThatItBeganWith(t *testing.T) {
 		"after another server wrote a version": {func(*testEnv, decision.Holder) {}, plan, first},
 		"but not another attempt":              {func(*testEnv, decision.Holder) {}, another, second},
 		"but not after it was recorded what the state has of the journal": {func(env *testEnv, me decision.Holder) {
-			must(env.T, env.store.AppendJournal(env.Context(), env.key, env.run, me, 0, []byte(`{"entries":[{"address":"a","action":"create"}]}`)))
+			must(env.T, env.store.AppendJournal(env.Context(), env.key, env.run, me, 0,
+				[]byte(`{"entries":[{"address":"a","action":"create"}]}`)))
 			must(env.T, env.store.RecordHeld(env.Context(), env.key))
 		}, plan, second},
 		"but not once the state follows a backend": {func(env *testEnv, _ decision.Holder) {

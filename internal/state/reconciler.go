@@ -55,14 +55,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	err := r.States.fence.Live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
 	if err == nil {
-		return ctrl.Result{RequeueAfter: time.Minute}, nil // the end of the Stack ends it; this is for one that is orphaned
+		// the end of the Stack ends it; this is for one that is orphaned
+		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return ctrl.Result{}, fmt.Errorf("read Stack %s: %w", req.NamespacedName, err)
 	}
 	err = r.States.Purge(ctx, req.NamespacedName)
 	if rejected, ok := errors.AsType[*decision.Rejection](err); ok { // only a user can change it
-		r.States.fence.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
+		r.States.fence.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason",
+			rejected.Message)
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
 	return ctrl.Result{}, err

@@ -93,7 +93,8 @@ func (s *Attempts) keepRescued(
 		if err != nil || outcome == decision.RescueDone || waiting != nil && waiting.SHA256 == r.SHA256 {
 			return nil, err
 		}
-		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) { // neither has the changes of the other
+		// neither has the changes of the other
+		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) {
 			return nil, decision.RejectSecondRescue(*waiting, r)
 		}
 		next := st.Status.DeepCopy()
@@ -156,7 +157,8 @@ func (s *Backups) promote(ctx context.Context, key types.NamespacedName, r v1alp
 	}
 	summary, err := s.fence.Summarize(key, data)
 	if err != nil {
-		return decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued: %v", r.Attempt, r.Run, err)
+		return decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued: %v", r.Attempt,
+			r.Run, err)
 	}
 	by := decision.Holder{Run: r.Run, Attempt: r.Attempt}
 	older := false

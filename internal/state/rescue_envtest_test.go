@@ -62,7 +62,8 @@ func TestFirstRescuedStateOfSerialZero(t *testing.T) {
 	env = newTestEnv(t, state.Options{}).withStack()
 	me = env.attempt()
 	env.rest(me, v1alpha1.FailureStateNotSaved)
-	must(t, second(env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, stateFile(0, "L", "", 1))))
+	must(t, second(env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt},
+		stateFile(0, "L", "", 1))))
 	env.reads(stateFile(1, "L", "", 1))
 
 	env = newTestEnv(t, state.Options{}).withStack()
@@ -152,10 +153,14 @@ func TestRescuedStateNeedsItsBaseVersion(t *testing.T) {
 		theirs, want []byte
 		reason       decision.Reason
 	}{
-		"no other write":                             {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2), ""},
-		"another user wrote a newer serial":          {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), decision.Diverged},
-		"another user wrote the serial of the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), decision.Diverged},
-		"another user wrote a later serial":          {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), decision.Diverged},
+		"no other write": {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2),
+			""},
+		"another user wrote a newer serial": {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2),
+			decision.Diverged},
+		"another user wrote the serial of the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2),
+			decision.Diverged},
+		"another user wrote a later serial": {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2),
+			decision.Diverged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := newTestEnv(t, state.Options{})
@@ -171,7 +176,8 @@ func TestRescuedStateNeedsItsBaseVersion(t *testing.T) {
 			} else {
 				wantRejected(t, err, test.reason)
 				wantRejected(t, env.store.Promote(t.Context(), env.key), test.reason)
-				if kept, err := env.store.ReadRescued(t.Context(), env.key); err != nil || !bytes.Equal(kept, stateFile(21, "L", "mine", 2)) {
+				if kept, err := env.store.ReadRescued(t.Context(), env.key); err != nil ||
+					!bytes.Equal(kept, stateFile(21, "L", "mine", 2)) {
 					t.Errorf("kept %s, %v", kept, err)
 				}
 			}

@@ -38,14 +38,16 @@ func (env *testEnv) recreate(withState bool) {
 		}))
 	}
 	if withState {
-		must(env.T, apiserver.Kube.Create(env.Context(), &v1alpha1.State{ObjectMeta: restoredMeta(st, v1alpha1.Finalizer), Spec: st.Spec}))
+		must(env.T, apiserver.Kube.Create(env.Context(),
+			&v1alpha1.State{ObjectMeta: restoredMeta(st, v1alpha1.Finalizer), Spec: st.Spec}))
 	}
 	env.stack()
 }
 
 func restoredMeta(o client.Object, finalizer string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Finalizers: []string{finalizer},
+		Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), Annotations: o.GetAnnotations(),
+		Finalizers: []string{finalizer},
 	}
 }
 
@@ -91,7 +93,8 @@ func TestSecretsOfAStateThatNoStateNamesStopThePlan(t *testing.T) {
 			}
 			env.reads(stateFile(3, "L", "", 3))
 			now := env.status()
-			if last := now.Versions[0]; last.By != "root" || now.StackUID != "" || len(env.secrets()) != 3 && test.lost {
+			if last := now.Versions[0]; last.By != "root" || now.StackUID != "" ||
+				len(env.secrets()) != 3 && test.lost {
 				t.Errorf("%+v, %d Secrets", now, len(env.secrets()))
 			}
 		})
@@ -110,9 +113,10 @@ func TestLostVersionStopsThePlan(t *testing.T) {
 	if !strings.Contains(err.Error(), "was at version 2") {
 		t.Error(err)
 	}
-	must(t, env.store.KeepSelfApproval(t.Context(), env.key, func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
-		return &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
-	}))
+	must(t, env.store.KeepSelfApproval(t.Context(), env.key,
+		func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval {
+			return &v1alpha1.KeptSelfApproval{RemovedBy: "alice"}
+		}))
 	wantRejected(t, env.store.Promote(t.Context(), env.key), decision.Stale)
 	_, err = env.store.Restore(t.Context(), env.key, "root", false)
 	wantRejected(t, err, decision.Missing)
@@ -156,7 +160,8 @@ func TestDamagedSecretsAreNotRestored(t *testing.T) {
 	other, err := storage.Pack(stateFile(9, "M", "", 1))
 	must(t, err)
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: restoredMeta(&broken, v1alpha1.Finalizer), Type: broken.Type, Data: map[string][]byte{"chunk": other},
+		ObjectMeta: restoredMeta(&broken, v1alpha1.Finalizer), Type: broken.Type,
+		Data: map[string][]byte{"chunk": other},
 	}))
 	wantRejected(t, env.store.Promote(t.Context(), env.key), decision.Stale)
 	_, err = env.store.Restore(t.Context(), env.key, "root", false)

@@ -57,7 +57,8 @@ func (env *testEnv) reads(want []byte) {
 func (env *testEnv) readsFromSecrets(want []byte) {
 	env.Helper()
 	without := *env
-	without.store = state.New(apiserver.Kube, apiserver.Kube, buckettest.New(env.T), state.Options{Log: slog.New(slog.DiscardHandler)})
+	without.store = state.New(apiserver.Kube, apiserver.Kube, buckettest.New(env.T),
+		state.Options{Log: slog.New(slog.DiscardHandler)})
 	without.reads(want)
 }
 
@@ -84,17 +85,20 @@ func TestLifecycleOfAState(t *testing.T) {
 	if got, err := env.store.ReadVersion(t.Context(), env.key, 1); err != nil || !bytes.Equal(got, one) {
 		t.Fatalf("version 1: %v", err)
 	}
-	if st := env.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.InputsDigest != env.run.Spec.InputsDigest || st.Lock != nil {
+	if st := env.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" ||
+		st.InputsDigest != env.run.Spec.InputsDigest || st.Lock != nil {
 		t.Fatalf("status %+v", st)
 	}
 	for _, s := range env.secrets() {
-		if s.Type != storage.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 || len(s.Finalizers) == 0 {
+		if s.Type != storage.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 ||
+			len(s.Finalizers) == 0 {
 			t.Errorf("Secret %s: %+v", s.Name, s.ObjectMeta)
 		}
 	}
 	must(t, env.store.Delete(t.Context(), env.key))
 	must(t, env.store.Delete(t.Context(), env.key))
-	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(env.secrets()) > 0 {
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) ||
+		len(env.secrets()) > 0 {
 		t.Fatalf("left: %v, %d Secrets", err, len(env.secrets()))
 	}
 }
@@ -102,7 +106,8 @@ func TestLifecycleOfAState(t *testing.T) {
 func TestIncompressibleStateInSeveralSecrets(t *testing.T) {
 	random := make([]byte, 3<<20)
 	rand.Read(random)
-	for home, secrets := range map[v1alpha1.StateStorage]int{v1alpha1.StateStorageSecret: 4, v1alpha1.StateStorageBucket: 0} {
+	for home, secrets := range map[v1alpha1.StateStorage]int{v1alpha1.StateStorageSecret: 4,
+		v1alpha1.StateStorageBucket: 0} {
 		t.Run(string(home), func(t *testing.T) {
 			env := newTestEnv(t, state.Options{Storage: home})
 			me := env.attempt()
@@ -137,7 +142,8 @@ func TestLargeStateIsStoredInTheBucket(t *testing.T) {
 func (env *testEnv) uncommitted(number int) {
 	env.Helper()
 	for _, secret := range env.secrets() {
-		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-", fmt.Sprintf("-v%d-", number), 1), "", ""
+		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-",
+			fmt.Sprintf("-v%d-", number), 1), "", ""
 		must(env.T, apiserver.Kube.Create(env.Context(), &secret))
 	}
 	for _, key := range env.inBucket() {
@@ -177,7 +183,8 @@ func TestLockIsAcquiredFromADeletedPod(t *testing.T) {
 	wantRejected(t, env.store.Write(t.Context(), env.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
 
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+			opts ...client.GetOption) error {
 			if _, pod := obj.(*corev1.Pod); pod {
 				return apierrors.NewInternalError(errors.New("no answer"))
 			}
@@ -208,7 +215,8 @@ func TestLockOfADeletedRunIsAcquiredFromADeletedPod(t *testing.T) {
 	next := *env.run
 	next.ObjectMeta.Name, next.ResourceVersion, next.UID, next.Status = "net-2", "", "", v1alpha1.RunStatus{}
 	must(t, apiserver.Kube.Create(t.Context(), &next))
-	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: env.run.Status.Attempts[0].StartedAt}}
+	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u",
+		StartedAt: env.run.Status.Attempts[0].StartedAt}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
 	second := decision.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
 	wantRejected(t, env.tryLock(second, "b"), decision.Locked)
@@ -224,7 +232,8 @@ func TestDeletedStateIsKept(t *testing.T) {
 	me := env.attempt()
 	env.lock(me, "a")
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "", 1)))
-	must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.key.Namespace, Name: env.key.Name}}))
+	must(t, apiserver.Kube.Delete(t.Context(),
+		&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: env.key.Namespace, Name: env.key.Name}}))
 	env.reads(stateFile(1, "L", "", 1))
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "", 1)))
 	env.reads(stateFile(2, "L", "", 1))
@@ -239,7 +248,8 @@ func TestInputsOfTheLastApplyAreKept(t *testing.T) {
 	}
 	env.lock(env.attempt(), "a")
 	must(t, env.store.KeepInputs(t.Context(), env.key, "sha256:later", []byte("later")))
-	if data, err := env.store.KeptInputs(t.Context(), env.key, env.run.Spec.InputsDigest); err != nil || string(data) != env.run.Spec.InputsDigest {
+	if data, err := env.store.KeptInputs(t.Context(), env.key, env.run.Spec.InputsDigest); err != nil ||
+		string(data) != env.run.Spec.InputsDigest {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
 	_, err := env.store.KeptInputs(t.Context(), env.key, "sha256:first")

@@ -84,10 +84,12 @@ func (s *Users) Rollback(
 	}
 	content, err := document.Parse(data)
 	if err != nil {
-		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", version, key.Name, err)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", version,
+			key.Name, err)
 	}
 	next := &fence.Candidate{Data: data, From: fence.Origin{By: by}}
-	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus, int64, error) {
+	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (*v1alpha1.StateStatus,
+		int64, error) {
 		return decision.AdmitRollback(w, version, content)
 	})
 	return made.StateStatus, err
@@ -203,7 +205,8 @@ func (s *Users) snapshotForUser(ctx context.Context, st *v1alpha1.State, shown i
 func (s *Users) addRuns(ctx context.Context, key types.NamespacedName, w *decision.Snapshot) error {
 	runs := &v1alpha1.RunList{}
 	for {
-		err := s.fence.Live.List(ctx, runs, client.InNamespace(key.Namespace), client.Limit(fence.Page), client.Continue(runs.Continue))
+		err := s.fence.Live.List(ctx, runs, client.InNamespace(key.Namespace), client.Limit(fence.Page),
+			client.Continue(runs.Continue))
 		if err != nil {
 			return fmt.Errorf("list Runs in %s: %w", key.Namespace, err)
 		}
@@ -298,8 +301,9 @@ func (s *Users) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.
 	stack := &v1alpha1.Stack{}
 	err := s.fence.Live.Get(ctx, key, stack)
 	if apierrors.IsNotFound(err) {
-		return nil, decision.Reject(decision.Missing, "there is no Stack %s in namespace %s: create it first, suspended "+
-			"if it is not to run yet",
+		return nil, decision.Reject(decision.Missing,
+			"there is no Stack %s in namespace %s: create it first, suspended "+
+				"if it is not to run yet",
 			key.Name, key.Namespace)
 	}
 	if err != nil {

@@ -52,7 +52,8 @@ func TestPushAndRollback(t *testing.T) {
 		t.Fatalf("the first push: %+v, %v", now, err)
 	}
 	outputs := env.status().Outputs["x"]
-	if again, err := env.store.Push(t.Context(), env.key, "alice", one, false, 0); err != nil || again.Version != 1 || !again.Unchanged || now.Unchanged {
+	if again, err := env.store.Push(t.Context(), env.key, "alice", one, false, 0); err != nil || again.Version != 1 ||
+		!again.Unchanged || now.Unchanged {
 		t.Fatalf("the same again: %+v, %v", again, err)
 	}
 	_, err = env.store.Push(t.Context(), env.key, "alice", []byte("{}"), true, 0)
@@ -77,7 +78,8 @@ func TestPushAndRollback(t *testing.T) {
 	_, err = env.store.Push(t.Context(), env.key, "carol", stateFile(9, "L", "", 1), true, 1)
 	wantRejected(t, err, decision.Stale)
 	back, err := env.store.Rollback(t.Context(), env.key, "carol", 1, 0)
-	if now = (state.Outcome{StateStatus: back}); err != nil || now.Version != 3 || now.Serial != 3 || now.Resources != 2 {
+	if now = (state.Outcome{StateStatus: back}); err != nil || now.Version != 3 || now.Serial != 3 ||
+		now.Resources != 2 {
 		t.Fatalf("rollback to version 1: %+v, %v", now, err)
 	}
 	env.reads(stateFile(3, "L", "one", 2))
@@ -112,7 +114,8 @@ func TestPushNeedsAStack(t *testing.T) {
 	env := newTestEnv(t, state.Options{})
 	_, err := env.store.Push(t.Context(), env.key, "alice", stateFile(1, "L", "", 1), false, 0)
 	wantRejected(t, err, decision.Missing)
-	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); client.IgnoreNotFound(err) != nil || err == nil {
+	if err := apiserver.Kube.Get(t.Context(), env.key, &v1alpha1.State{}); client.IgnoreNotFound(err) != nil ||
+		err == nil {
 		t.Fatalf("a State exists: %v", err)
 	}
 }
@@ -171,7 +174,8 @@ func TestLockOfAnUnknownPodIsKept(t *testing.T) {
 	me := env.attempt()
 	env.lock(me, "a")
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if strings.HasPrefix(key.Name, "net-1-apply") {
 				return errors.New("no answer")
 			}
@@ -198,7 +202,8 @@ func TestRecoverRestoresTheStateAndReleasesTheLock(t *testing.T) {
 	wantRejected(t, err, decision.Busy)
 	env.rest(me, v1alpha1.FailureStateNotSaved)
 	for i := range 2 {
-		now, err := env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, lost)
+		now, err := env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt},
+			lost)
 		if err != nil || now.Version != 2 || now.Serial != 2 || now.Lock != nil || now.Unchanged != (i > 0) {
 			t.Fatalf("got %+v, %v", now, err)
 		}
@@ -206,11 +211,14 @@ func TestRecoverRestoresTheStateAndReleasesTheLock(t *testing.T) {
 	env.reads(lost)
 	at := env.status().Versions[1].At
 	if ended := env.run.Status.Attempts[0].FinishedAt; !at.After(ended.Time) {
-		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack only continues with a newer version", at, ended)
+		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack only continues with a newer version", at,
+			ended)
 	}
-	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, stateFile(1, "L", "", 1))
+	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt},
+		stateFile(1, "L", "", 1))
 	wantRejected(t, err, decision.Stale)
-	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt}, bytes.TrimRight(lost, "}"))
+	_, err = env.store.Recover(t.Context(), env.key, "alice", decision.Printed{Run: me.Run, Attempt: me.Attempt},
+		bytes.TrimRight(lost, "}"))
 	wantRejected(t, err, decision.Invalid)
 }
 
@@ -222,7 +230,8 @@ func TestOnlyForceReplacesALostState(t *testing.T) {
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(1, "L", "one", 1)))
 	must(t, env.store.Write(t.Context(), env.key, me, "a", stateFile(2, "L", "two", 1)))
 	must(t, env.store.Unlock(t.Context(), env.key, me, "a"))
-	env.run.Status.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now().Add(time.Hour)} // by the clock of another node
+	// by the clock of another node
+	env.run.Status.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now().Add(time.Hour)}
 	env.run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved, Message: "no answer"}
 	must(t, apiserver.Kube.Status().Update(t.Context(), env.run))
 	env.killPod(me)

@@ -52,9 +52,13 @@ func TestClientSendsTheDocumentedRequests(t *testing.T) {
 		"plan": {func(c *Client) (any, error) { return c.Plan(t.Context(), "web", "net-7") },
 			string(view), asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=view", ""},
 			plan.View{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}},
-		"plan as text": {func(c *Client) (any, error) { return read(c.PlanForm(t.Context(), "web", "net-7", FormText)) },
+		"plan as text": {func(c *Client) (any, error) {
+			return read(c.PlanForm(t.Context(), "web", "net-7", FormText))
+		},
 			"Plan: 3 to add", asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=text", ""}, "Plan: 3 to add"},
-		"plan as JSON": {func(c *Client) (any, error) { return read(c.PlanForm(t.Context(), "web", "net-7", FormJSON)) },
+		"plan as JSON": {func(c *Client) (any, error) {
+			return read(c.PlanForm(t.Context(), "web", "net-7", FormJSON))
+		},
 			"{}", asked{"GET /api/v1/namespaces/web/runs/net-7/plan?format=json", ""}, "{}"},
 		"all logs": {func(c *Client) (any, error) { return read(c.Logs(t.Context(), "web", "net-7", LogOptions{})) },
 			"text", asked{"GET /api/v1/namespaces/web/runs/net-7/logs", ""}, "text"},
@@ -66,25 +70,35 @@ func TestClientSendsTheDocumentedRequests(t *testing.T) {
 		"a version of a state": {func(c *Client) (any, error) { return c.State(t.Context(), "web", "net", 3) },
 			"{}", asked{"GET /api/v1/namespaces/web/states/net/versions/3", ""}, []byte("{}")},
 		"the journal of a state": {func(c *Client) (any, error) { return c.Journal(t.Context(), "web", "net") },
-			`{"resources":[{"address":"a.b","standing":"Missing"}]}`, asked{"GET /api/v1/namespaces/web/states/net/journal", ""},
+			`{"resources":[{"address":"a.b","standing":"Missing"}]}`,
+			asked{"GET /api/v1/namespaces/web/states/net/journal", ""},
 			Journal{[]JournalResource{{Address: "a.b", Standing: "Missing"}}}},
 		"resources": {func(c *Client) (any, error) { return c.Resources(t.Context(), "", url.Values{"type": {"a"}}) },
-			`{"items":[{"address":"a.b"}],"total":1,"missing":{"pending":2}}`, asked{"GET /api/v1/resources?type=a", ""},
+			`{"items":[{"address":"a.b"}],"total":1,"missing":{"pending":2}}`,
+			asked{"GET /api/v1/resources?type=a", ""},
 			Resources{Page[Resource]{Items: []Resource{{Address: "a.b"}}, Total: 1}, MissingResources{Pending: 2}}},
 		"resources of a namespace": {func(c *Client) (any, error) { return c.Resources(t.Context(), "web", nil) },
 			`{}`, asked{"GET /api/v1/namespaces/web/resources", ""}, Resources{}},
 		"push": {func(c *Client) (any, error) { return c.PushState(t.Context(), "web", "net", []byte("{s}"), false) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/versions", "{s}"}, StateVersion{4, 9, 2}},
-		"push by force": {func(c *Client) (any, error) { return c.PushState(t.Context(), "web", "net", []byte("{s}"), true) },
+		"push by force": {func(c *Client) (any, error) {
+			return c.PushState(t.Context(), "web", "net", []byte("{s}"), true)
+		},
 			version, asked{"POST /api/v1/namespaces/web/states/net/versions?force=true", "{s}"}, StateVersion{4, 9, 2}},
 		"rollback": {func(c *Client) (any, error) { return c.Rollback(t.Context(), "web", "net", 3) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/rollback", `{"version":3}`}, StateVersion{4, 9, 2}},
 		"restore": {func(c *Client) (any, error) { return c.RestoreState(t.Context(), "web", "net", true) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/restore", `{"forget":true}`}, StateVersion{4, 9, 2}},
-		"rollback of what was shown": {func(c *Client) (any, error) { return c.At(5).Rollback(t.Context(), "web", "net", 3) },
-			version, asked{"POST /api/v1/namespaces/web/states/net/rollback?current=5", `{"version":3}`}, StateVersion{4, 9, 2}},
-		"push over what was shown": {func(c *Client) (any, error) { return c.At(5).PushState(t.Context(), "web", "net", []byte("{s}"), true) },
-			version, asked{"POST /api/v1/namespaces/web/states/net/versions?current=5&force=true", "{s}"}, StateVersion{4, 9, 2}},
+		"rollback of what was shown": {func(c *Client) (any, error) {
+			return c.At(5).Rollback(t.Context(), "web", "net", 3)
+		},
+			version, asked{"POST /api/v1/namespaces/web/states/net/rollback?current=5", `{"version":3}`},
+			StateVersion{4, 9, 2}},
+		"push over what was shown": {func(c *Client) (any, error) {
+			return c.At(5).PushState(t.Context(), "web", "net", []byte("{s}"), true)
+		},
+			version, asked{"POST /api/v1/namespaces/web/states/net/versions?current=5&force=true", "{s}"},
+			StateVersion{4, 9, 2}},
 		"unlock": {func(c *Client) (any, error) { return nil, c.Unlock(t.Context(), "web", "net", "a") },
 			"", asked{"POST /api/v1/namespaces/web/states/net/unlock", `{"id":"a"}`}, nil},
 		"names that are none": {func(c *Client) (any, error) { return c.State(t.Context(), "web", "../x?y", 0) },
@@ -121,7 +135,8 @@ func TestErrorContainsTheServerMessage(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	c, _ = serving(t, http.StatusBadGateway, "")
-	if err := c.Unlock(t.Context(), "web", "net", "a"); err == nil || err.Error() != "the server answered 502 Bad Gateway" {
+	if err := c.Unlock(t.Context(), "web", "net", "a"); err == nil ||
+		err.Error() != "the server answered 502 Bad Gateway" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -157,7 +172,8 @@ func TestClientDoesNotSendCredentialsAfterARedirect(t *testing.T) {
 func TestOnlyTheSealedStateOfALogIsSent(t *testing.T) {
 	c, got := serving(t, http.StatusOK, `{"version": 1}`)
 	sealed := "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\n"
-	if v, err := c.Recover(t.Context(), "web", "net", strings.NewReader("a secret\n"+sealed+"more\n")); err != nil || v.Version != 1 {
+	if v, err := c.Recover(t.Context(), "web", "net", strings.NewReader("a secret\n"+sealed+"more\n")); err != nil ||
+		v.Version != 1 {
 		t.Fatal(v, err)
 	}
 	want := []asked{{"POST /api/v1/namespaces/web/states/net/recover", sealed}}

@@ -1,6 +1,6 @@
-// Package userapi has the types of the user API, between the server and its users: what it answers beside what Kubernetes
-// does, and the client of the `cairn` command. It is independent of Kubernetes; the user's credentials are in the transport
-// that a Client is created with.
+// Package userapi has the types of the user API, between the server and its users: what it answers beside what
+// Kubernetes does, and the client of the `cairn` command. It is independent of Kubernetes; the user's credentials are
+// in the transport that a Client is created with.
 //
 //	GET  /api/v1/namespaces/{ns}/runs/{run}/plan?format=F              what a Run would do: "view" (a plan.View, what is
 //	                                                                   answered without F), "text" as the engine printed
@@ -49,10 +49,10 @@
 //	POST /api/v1/namespaces/{ns}/states/{state}/recover                the body is the log of a pod that a state was printed
 //	                                                                   to; answers StateVersion
 //
-// A request has its user's credentials for Kubernetes: a bearer token or a client certificate, or the cookie of a session; and the headers
-// Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
-// 403 with the verb that is missing, 404 not found, 409 a conflict with the current version, 422 what Cairn cannot
-// read, 423 what is locked or at work, 503 what may work in a moment.
+// A request has its user's credentials for Kubernetes: a bearer token or a client certificate, or the cookie of a
+// session; and the headers Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC
+// 9457): 401 who is not known there, 403 with the verb that is missing, 404 not found, 409 a conflict with the current
+// version, 422 what Cairn cannot read, 423 what is locked or at work, 503 what may work in a moment.
 package userapi
 
 import "fmt"
@@ -72,7 +72,8 @@ type StateMove struct {
 	StateVersion
 	// The type of the backend that has the state. Absent if Cairn has it.
 	From string `json:"from,omitempty"`
-	// The type of the backend into which the next plan writes the state. Absent if Cairn stores it, which it does at once.
+	// The type of the backend into which the next plan writes the state. Absent if Cairn stores it, which it does at
+	// once.
 	To string `json:"to,omitempty"`
 }
 
@@ -100,7 +101,8 @@ type JournalResource struct {
 	Type string `json:"type"`
 	// The last action: create, update or delete.
 	Action string `json:"action"`
-	// The attribute that identifies the resource. Absent if the engine reported none, for example because it is sensitive.
+	// The attribute that identifies the resource. Absent if the engine reported none, for example because it is
+	// sensitive.
 	IDKey string `json:"idKey,omitempty"`
 	// The value of that attribute.
 	ID string `json:"id,omitempty"`

@@ -311,8 +311,8 @@ type Run struct {
 	ApprovedBy string `json:"approvedBy,omitempty"`
 	// The time at which the Run ended.
 	Finished *time.Time `json:"finished,omitempty"`
-	// The number of seconds that the Run waited between its plan and the apply, for an approval or a window, without the
-	// current wait. They are not part of its duration.
+	// The number of seconds that the Run waited between its plan and the apply, for an approval or a window, without
+	// the current wait. They are not part of its duration.
 	Waited int64 `json:"waited,omitempty"`
 	// The time at which the current wait began. Absent if the Run does not wait for an approval or a window.
 	WaitingSince *time.Time `json:"waitingSince,omitempty"`
@@ -429,7 +429,8 @@ type PullRequest struct {
 	// Whether the PullRequest is being deleted.
 	Deleted bool `json:"deleted"`
 
-	// Stacks that it plans, as namespace/name. Rows are filtered by them; no response has them, because there can be many.
+	// Stacks that it plans, as namespace/name. Rows are filtered by them; no response has them, because there can be
+	// many.
 	Stacks []string `json:"-"`
 }
 

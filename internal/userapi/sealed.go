@@ -17,10 +17,12 @@ const armorLine = 64
 const largestSealed = LargestState + LargestState/2
 
 // ErrNotSealed is returned for a log that has no encrypted state in it.
-var ErrNotSealed = errors.New("there is no encrypted state in this log, or not all of it: it begins with " + armor.Header)
+var ErrNotSealed = errors.New("there is no encrypted state in this log, or not all of it: it begins with " +
+	armor.Header)
 
-// Sealed finds the state that a runner printed to a pod's log, encrypted and armored: the last one, if there are several.
-// Lines may begin with a time or with a name, as log viewers print them, and lines of others may be in between.
+// Sealed finds the state that a runner printed to a pod's log, encrypted and armored: the last one, if there are
+// several. Lines may begin with a time or with a name, as log viewers print them, and lines of others may be in
+// between.
 func Sealed(log io.Reader) ([]byte, error) { return sealed(log, largestSealed) }
 
 func sealed(log io.Reader, most int) ([]byte, error) {
@@ -81,8 +83,8 @@ func armored(line []byte, prefixed bool) ([]byte, bool) {
 	return line, err == nil
 }
 
-// readLine returns a line without its end, valid until the next one. One that is longer than any that matters here comes in
-// pieces.
+// readLine returns a line without its end, valid until the next one. One that is longer than any that matters here
+// comes in pieces.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

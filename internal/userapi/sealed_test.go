@@ -49,20 +49,27 @@ func TestSealedFindsTheStateInTheOutputOfALogViewer(t *testing.T) {
 	block := seal(t, id, want)
 	half := block[:len(block)/2]
 	lines := strings.SplitAfter(block, "\n")
-	between := strings.Join(lines[:5], "") + "time=12:00 level=WARN msg=\"not delivered\"\ndone\n" + strings.Join(lines[5:], "")
+	between := strings.Join(lines[:5], "") + "time=12:00 level=WARN msg=\"not delivered\"\ndone\n" +
+		strings.Join(lines[5:], "")
 	tests := map[string]string{
-		"alone":                              block,
-		"in the middle of a log":             "Apply complete!\n\n" + block + "\ncairn: the state is above\n",
-		"with Windows' line ends":            strings.ReplaceAll(block, "\n", "\r\n"),
-		"with a time before each line":       prefixed(block, func(i int) string { return fmt.Sprintf("2026-11-02T12:00:%02d.123456789Z ", i%60) }),
-		"with a pod's name before each line": prefixed(block, func(int) string { return "[pod/net-1-apply-1/runner] " }),
-		"as the kubelet keeps it":            prefixed(block, func(int) string { return "2026-11-02T12:00:00Z stdout F " }),
-		"with other lines in between":        between,
-		"after one that was cut off":         half + block,
-		"after an older one":                 seal(t, id, "older") + block,
-		"before one that was cut off":        block + half,
-		"after a line that is very long":     strings.Repeat("x", 1<<20) + "\n" + block,
-		"without an end of the last line":    strings.TrimSuffix(block, "\n"),
+		"alone":                   block,
+		"in the middle of a log":  "Apply complete!\n\n" + block + "\ncairn: the state is above\n",
+		"with Windows' line ends": strings.ReplaceAll(block, "\n", "\r\n"),
+		"with a time before each line": prefixed(block, func(i int) string {
+			return fmt.Sprintf("2026-11-02T12:00:%02d.123456789Z ", i%60)
+		}),
+		"with a pod's name before each line": prefixed(block, func(int) string {
+			return "[pod/net-1-apply-1/runner] "
+		}),
+		"as the kubelet keeps it": prefixed(block, func(int) string {
+			return "2026-11-02T12:00:00Z stdout F "
+		}),
+		"with other lines in between":     between,
+		"after one that was cut off":      half + block,
+		"after an older one":              seal(t, id, "older") + block,
+		"before one that was cut off":     block + half,
+		"after a line that is very long":  strings.Repeat("x", 1<<20) + "\n" + block,
+		"without an end of the last line": strings.TrimSuffix(block, "\n"),
 	}
 	for name, log := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +153,8 @@ func FuzzSealed(f *testing.F) {
 		if (err == nil) != (len(sealed) > 0) {
 			t.Fatalf("%d bytes and %v", len(sealed), err)
 		}
-		if err == nil && (!bytes.HasPrefix(sealed, []byte(armor.Header+"\n")) || !bytes.HasSuffix(sealed, []byte("\n"+armor.Footer+"\n"))) {
+		if err == nil && (!bytes.HasPrefix(sealed, []byte(armor.Header+"\n")) ||
+			!bytes.HasSuffix(sealed, []byte("\n"+armor.Footer+"\n"))) {
 			t.Fatalf("got %q", sealed)
 		}
 	})

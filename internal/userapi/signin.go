@@ -24,8 +24,8 @@ const (
 	SignInProviderDenied SignInFailure = "ProviderDenied"
 	// SignInProviderError: the identity provider is unavailable, or its response is not valid.
 	SignInProviderError SignInFailure = "ProviderError"
-	// SignInIdentityRejected: the user name or the groups of the identity provider cannot be used: the name is missing or not
-	// verified, or begins with system:.
+	// SignInIdentityRejected: the user name or the groups of the identity provider cannot be used: the name is missing
+	// or not verified, or begins with system:.
 	SignInIdentityRejected SignInFailure = "IdentityRejected"
 	// SignInTooLarge: the token, or the names of the groups, are longer than a browser stores.
 	SignInTooLarge SignInFailure = "TooLarge"
@@ -37,7 +37,8 @@ const (
 
 // SignInFailures are all values of a SignInFailure.
 var SignInFailures = []SignInFailure{
-	SignInLinkExpired, SignInOtherSite, SignInExpired, SignInProviderDenied, SignInProviderError, SignInIdentityRejected,
+	SignInLinkExpired, SignInOtherSite, SignInExpired, SignInProviderDenied, SignInProviderError,
+	SignInIdentityRejected,
 	SignInTooLarge, SignInTokenRejected, SignInFailed,
 }
 

@@ -19,16 +19,19 @@ import (
 // convertScripts are the commands. Without a script to destroy with nothing was ever destroyed.
 func convertScripts(o *convert.Object, s *v1alpha1.StackSpec) {
 	scripts := o.At("spec", "scripts")
-	commands := &v1alpha1.Commands{Apply: convertInlineScript(scripts.At("apply"), "spec.commands.apply"), Destroy: convertScript(scripts.At("destroy"), "spec.commands.destroy")}
+	commands := &v1alpha1.Commands{Apply: convertInlineScript(scripts.At("apply"), "spec.commands.apply"),
+		Destroy: convertScript(scripts.At("destroy"), "spec.commands.destroy")}
 	if deploy := convertScript(scripts.At("deploy"), "spec.commands.apply"); deploy != nil {
 		commands.Apply = deploy
 	}
 	if commands.Apply == nil {
-		o.Note(manifest.ToDo, "spec.scripts", "there is no script to apply with, and alustan did nothing then: the engine's own apply is taken; see its plan first")
+		o.Note(manifest.ToDo, "spec.scripts", "there is no script to apply with, and alustan did nothing then: the "+
+			"engine's own apply is taken; see its plan first")
 	}
 	if commands.Destroy == nil {
 		s.DeletionPolicy = v1alpha1.DeletionOrphan
-		o.Note(manifest.Became, "spec.scripts.destroy", "spec.deletionPolicy Orphan: without such a script alustan destroyed nothing")
+		o.Note(manifest.Became, "spec.scripts.destroy", "spec.deletionPolicy Orphan: without such a script alustan "+
+			"destroyed nothing")
 	}
 	if commands.Apply != nil || commands.Destroy != nil {
 		s.Commands = commands
@@ -71,7 +74,8 @@ func convertInlineScript(f manifest.Field, became string) *v1alpha1.Command {
 	return &v1alpha1.Command{ConfigMap: &v1alpha1.KeyRef{Name: name, Key: key}}
 }
 
-// runFile is a script that runs a file of the code as alustan did: as an executable, in the code's folder, with arguments split at spaces.
+// runFile is a script that runs a file of the code as alustan did: as an executable, in the code's folder, with
+// arguments split at spaces.
 func runFile(words []string) string {
 	if !strings.HasPrefix(words[0], "./") {
 		words[0] = "./" + words[0]
@@ -116,14 +120,18 @@ func convertBuild(o *convert.Object, s *v1alpha1.StackSpec) {
 	name, secret := registry.At("imageName"), registry.At("secretRef")
 	image, remark, _ := strings.Cut(strings.TrimSpace(name.Text()), " ")
 	if !imageRepository.MatchString(image) {
-		name.Unsupported("it is no repository of images, so none is built: name one in spec.runner.build.image, with its registry and without a tag (" + version.Docs + "how-to/image-builds.md)")
+		name.Unsupported("it is no repository of images, so none is built: name one in spec.runner.build.image, with " +
+			"its registry and without a tag (" + version.Docs + "how-to/image-builds.md)")
 		secret.Ignored("nothing is pushed")
 		return
 	}
 	dockerfile := path.Join(s.Source.Git.Path, "Dockerfile")
-	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true, Builder: v1alpha1.BuilderKaniko, Cache: image}
-	name.Became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its layers in the same repository. Without that file "+
-		"none is built: alustan's own Dockerfile contained the code and the engine, which Cairn adds itself. The installation has to allow builds ("+version.Docs+"how-to/image-builds.md)", dockerfile)
+	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true,
+		Builder: v1alpha1.BuilderKaniko, Cache: image}
+	name.Became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its "+
+		"layers in the same repository. Without that file none is built: alustan's own Dockerfile contained the code "+
+		"and the engine, which Cairn adds itself. The installation has to allow builds ("+version.Docs+
+		"how-to/image-builds.md)", dockerfile)
 	if remark != "" {
 		name.Ignored("what follows the first space is a remark")
 	}
@@ -135,7 +143,8 @@ func convertBuild(o *convert.Object, s *v1alpha1.StackSpec) {
 }
 
 // imageRepository is what spec.runner.build.image takes.
-var imageRepository = regexp.MustCompile(`^[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
+var imageRepository = regexp.MustCompile(
+	`^[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 
 // convertImage is the image that the scripts ran in.
 func convertImage(o *convert.Object, s *v1alpha1.StackSpec) {
@@ -150,16 +159,21 @@ func convertImage(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	registry.At("provider").NotNeeded("the image's name contains its registry")
 	pull := o.Ref.Name + "-container-secret"
-	if exact := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(version.Text()), "="), "v"); exactVersion.MatchString(exact) {
+	if exact := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(version.Text()), "="),
+		"v"); exactVersion.MatchString(exact) {
 		s.Runner.Image = image + ":" + exact
-		raw, _ := json.Marshal(map[string]any{"spec": map[string]any{"imagePullSecrets": []any{map[string]string{"name": pull}}}}) // strings always can be
+		// strings always can be
+		raw, _ := json.Marshal(
+			map[string]any{"spec": map[string]any{"imagePullSecrets": []any{map[string]string{"name": pull}}}})
 		s.Runner.Template = &apiextensionsv1.JSON{Raw: raw}
 		registry.At("imageName").Became("spec.runner.image, for the tools in it; the code comes from the Repository")
-		version.Became("the tag of spec.runner.image; with Secret %s, which alustan created in the namespace, to pull it", pull)
+		version.Became("the tag of spec.runner.image; with Secret %s, which alustan created in the "+
+			"namespace, to pull it", pull)
 		return
 	}
-	registry.At("imageName").ToDo("spec.runner.image, where scripts need its tools: %s with the tag that ConfigMap %s-tagged-image has; with "+
-		"spec.runner.template: {spec: {imagePullSecrets: [{name: %s}]}}", image, o.Ref.Name, pull)
+	registry.At("imageName").ToDo("spec.runner.image, where scripts need its tools: %s with the tag that ConfigMap "+
+		"%s-tagged-image has; with spec.runner.template: {spec: {imagePullSecrets: [{name: %s}]}}", image,
+		o.Ref.Name, pull)
 	version.Unsupported("Cairn follows no tags of images: new code is a commit of the Repository")
 }
 

@@ -1,5 +1,6 @@
-// Package burrito converts burrito's layers and repositories. Burrito keeps what layers share in their TerraformRepository: a setting of the
-// layer overrides it, or is merged into it. States are where the code's own backend block puts them. Deleting a layer destroys nothing.
+// Package burrito converts burrito's layers and repositories. Burrito keeps what layers share in their
+// TerraformRepository: a setting of the layer overrides it, or is merged into it. States are where the code's own
+// backend block puts them. Deleting a layer destroys nothing.
 package burrito
 
 import (
@@ -21,15 +22,21 @@ const group = "config.terraform.padok.cloud"
 
 // Kinds of burrito.
 var Kinds = []convert.Kind{
-	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformRepository"}, Versions: []string{"v1alpha1"}, Resource: "terraformrepositories", Convert: convertRepository},
-	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformLayer"}, Versions: []string{"v1alpha1"}, Resource: "terraformlayers", Stack: true, Convert: convertLayer, References: references},
-	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformRun"}, Versions: []string{"v1alpha1"}, Resource: "terraformruns", Convert: noteNotNeeded},
-	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformPullRequest"}, Versions: []string{"v1alpha1"}, Resource: "terraformpullrequests", Convert: noteNotNeeded},
+	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformRepository"},
+		Versions: []string{"v1alpha1"}, Resource: "terraformrepositories", Convert: convertRepository},
+	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformLayer"},
+		Versions: []string{"v1alpha1"}, Resource: "terraformlayers", Stack: true, Convert: convertLayer,
+		References: references},
+	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformRun"}, Versions: []string{"v1alpha1"},
+		Resource: "terraformruns", Convert: noteNotNeeded},
+	{System: "burrito", GroupKind: schema.GroupKind{Group: group, Kind: "TerraformPullRequest"},
+		Versions: []string{"v1alpha1"}, Resource: "terraformpullrequests", Convert: noteNotNeeded},
 }
 
 func references(o *convert.Object) []convert.Key {
 	ref := o.At("spec", "repository")
-	return []convert.Key{{Group: group, Kind: "TerraformRepository", Namespace: cmp.Or(ref.At("namespace").Text(), o.Ref.Namespace), Name: ref.At("name").Text()}}
+	return []convert.Key{{Group: group, Kind: "TerraformRepository", Namespace: cmp.Or(ref.At("namespace").Text(),
+		o.Ref.Namespace), Name: ref.At("name").Text()}}
 }
 
 // driftInterval is how often layers are planned for drift. It is an option of burrito's installation, and in no object.
@@ -73,19 +80,25 @@ func leaves(f manifest.Field) []manifest.Field {
 	return known
 }
 
-// noteCredentials adds a note on the Secret that a Repository needs. Burrito finds its own by their type and the URL in them, and no object names them.
+// noteCredentials adds a note on the Secret that a Repository needs. Burrito finds its own by their type and the URL in
+// them, and no object names them.
 func noteCredentials(o *convert.Object, at manifest.Field, made *convert.Repository, a convert.Address) {
 	name := convert.Shorten(made.Name, 200) + "-git"
 	switch {
 	case strings.HasPrefix(a.URL, "http"):
-		at.ToDo("if the repository is private, create Secret %s and name it in spec.credentials; keys username and password, or githubAppID, githubAppInstallationID and githubAppPrivateKey: %s",
-			name, convert.CreateSecret(o.Ref.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
+		at.ToDo("if the repository is private, create Secret %s and name it in spec.credentials; keys username and "+
+			"password, or githubAppID, githubAppInstallationID and githubAppPrivateKey: %s",
+			name, convert.CreateSecret(o.Ref.Namespace, name, "username", "FILE_WITH_USER", "password",
+				"FILE_WITH_PASSWORD_OR_TOKEN"))
 	default:
 		made.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
 		at.ToDo("create Secret %s; burrito's has the key under sshPrivateKey: %s", name,
-			convert.CreateSecret(o.Ref.Namespace, name, "identity", convert.FileFromSecret(o.Ref.Namespace, "BURRITOS_SECRET", "sshPrivateKey"), "known_hosts", convert.KnownHosts(a.Host)))
+			convert.CreateSecret(o.Ref.Namespace, name, "identity",
+				convert.FileFromSecret(o.Ref.Namespace, "BURRITOS_SECRET", "sshPrivateKey"), "known_hosts",
+				convert.KnownHosts(a.Host)))
 	}
-	at.ToDo("for webhooks create a Secret with burrito's webhookSecret and name it in spec.webhook; the Git provider then calls /hooks/%s/%s", o.Ref.Namespace, made.Name)
+	at.ToDo("for webhooks create a Secret with burrito's webhookSecret and name it in spec.webhook; the Git provider "+
+		"then calls /hooks/%s/%s", o.Ref.Namespace, made.Name)
 }
 
 func noteNotNeeded(_ *convert.Conversion, o *convert.Object) {
@@ -107,7 +120,8 @@ func convertLayer(c *convert.Conversion, o *convert.Object) {
 		layered.repo = repo.At("spec")
 	}
 	s := v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}
-	o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: burrito stores no states itself; the backend block of the code configures where it is, and it stays there")
+	o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: burrito stores no states itself; the backend "+
+		"block of the code configures where it is, and it stays there")
 
 	s.Source.Git = &v1alpha1.GitSource{}
 	at := spec.At("path")
@@ -136,7 +150,8 @@ func convertLayer(c *convert.Conversion, o *convert.Object) {
 	} else if from.Namespace != o.Ref.Namespace && !slices.Contains(from.Spec.AllowedNamespaces, o.Ref.Namespace) {
 		from.Spec.AllowedNamespaces = append(from.Spec.AllowedNamespaces, o.Ref.Namespace)
 		slices.Sort(from.Spec.AllowedNamespaces)
-		spec.At("repository", "namespace").Became("Repository %s/%s: spec.allowedNamespaces has %s", from.Namespace, from.Name, o.Ref.Namespace)
+		spec.At("repository", "namespace").Became("Repository %s/%s: spec.allowedNamespaces has %s", from.Namespace,
+			from.Name, o.Ref.Namespace)
 	}
 	c.AddStack(o, s, from)
 }
@@ -152,7 +167,8 @@ func repositoryOf(c *convert.Conversion, o *convert.Object, at manifest.Field) *
 	return c.Find(group, "TerraformRepository", namespace, at.At("name").Text())
 }
 
-// convertTriggers are paths beside the layer's own: burrito takes them from its folder, though its documentation shows them from the repository's root.
+// convertTriggers are paths beside the layer's own: burrito takes them from its folder, though its documentation shows
+// them from the repository's root.
 func convertTriggers(o *convert.Object, s *v1alpha1.StackSpec) {
 	f := o.At("metadata", "annotations", "config.terraform.padok.cloud/additionnal-trigger-paths")
 	if !f.Exists() {
@@ -176,7 +192,8 @@ func convertTriggers(o *convert.Object, s *v1alpha1.StackSpec) {
 			s.Source.Git.Triggers = append(s.Source.Git.Triggers, in)
 		}
 	}
-	f.Became("spec.source.git.triggers %s, from the repository's root; local modules that the code reaches need none", strings.Join(s.Source.Git.Triggers, ", "))
+	f.Became("spec.source.git.triggers %s, from the repository's root; local modules that the code reaches need none",
+		strings.Join(s.Source.Git.Triggers, ", "))
 }
 
 // noteAnnotations speaks of what burrito writes for itself into its objects.
@@ -225,21 +242,27 @@ func (l layerSettings) apply(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	l.became("spec.apply: "+string(s.Apply), "remediationStrategy", "autoApply")
 	s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: driftInterval}, OnDrift: onDrift}
-	o.Note(manifest.Became, "spec.drift", "spec.drift.interval 1h, spec.drift.onDrift %s: the interval is an option of burrito's installation (controller.timers.driftDetection), and in no object; set the interval that you want", onDrift)
+	o.Note(manifest.Became, "spec.drift", "spec.drift.interval 1h, spec.drift.onDrift %s: the interval is an option "+
+		"of burrito's installation (controller.timers.driftDetection), and in no object; set the interval "+
+		"that you want", onDrift)
 	if retries := l.pick("remediationStrategy", "onError", "maxRetries"); retries.Exists() {
 		limit := int32(min(max(retries.Int(), 0), 100))
 		s.Retry.Limit = &limit
 	}
-	l.became("spec.retry.limit; only failures for a passing reason are tried again", "remediationStrategy", "onError", "maxRetries")
+	l.became("spec.retry.limit; only failures for a passing reason are tried again", "remediationStrategy", "onError",
+		"maxRetries")
 	if f := l.pick("remediationStrategy", "applyWithoutPlanArtifact"); f.Bool() {
-		o.Note(manifest.Unsupported, l.layer.At("remediationStrategy", "applyWithoutPlanArtifact").Path, "what is applied is always the plan that was shown")
+		o.Note(manifest.Unsupported, l.layer.At("remediationStrategy", "applyWithoutPlanArtifact").Path,
+			"what is applied is always the plan that was shown")
 	}
-	l.layer.At("remediationStrategy", "applyWithoutPlanArtifact").NotNeeded("what is applied is always the plan that was shown")
+	l.layer.At("remediationStrategy", "applyWithoutPlanArtifact").NotNeeded("what is applied is always the plan " +
+		"that was shown")
 	if runs := l.pick("runHistoryPolicy", "runs"); runs.Exists() {
 		history := int32(min(max(runs.Int(), 0), 100))
 		s.RunHistoryLimit = &history
 	}
 	l.became("spec.runHistoryLimit, which is 100 at most", "runHistoryPolicy", "runs")
 	s.DeletionPolicy = v1alpha1.DeletionOrphan
-	o.Note(manifest.Became, "spec.deletionPolicy", "spec.deletionPolicy Orphan: deleting a layer destroys nothing there")
+	o.Note(manifest.Became, "spec.deletionPolicy",
+		"spec.deletionPolicy Orphan: deleting a layer destroys nothing there")
 }

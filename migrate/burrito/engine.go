@@ -9,12 +9,14 @@ import (
 	"cairn.dev/cairn/migrate/convert/manifest"
 )
 
-// burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt over it. So it is
-// in Cairn: the engine of the repository is spec.engine of the Repository, and a Stack has only what differs.
+// burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt
+// over it. So it is in Cairn: the engine of the repository is spec.engine of the Repository, and a Stack has only what
+// differs.
 
 // engineFields are the settings that an engine consists of.
 var engineFields = [][]string{
-	{"terraform", "enabled"}, {"terraform", "version"}, {"terraform", "terragrunt", "enabled"}, {"terraform", "terragrunt", "version"},
+	{"terraform", "enabled"}, {"terraform", "version"}, {"terraform", "terragrunt", "enabled"},
+	{"terraform", "terragrunt", "version"},
 	{"opentofu", "enabled"}, {"opentofu", "version"}, {"terragrunt", "enabled"}, {"terragrunt", "version"},
 }
 
@@ -45,11 +47,13 @@ func defaultEngine(spec manifest.Field, name string) *v1alpha1.Engine {
 // noteOldTerragrunt reports a version of Terragrunt that Cairn does not run.
 func (l layerSettings) noteOldTerragrunt(e v1alpha1.Engine) {
 	if meets, err := engine.Meets(e.Version, ">= 1.0"); e.Name == v1alpha1.EngineTerragrunt && err == nil && !meets {
-		l.layer.At(l.grunt("version")...).ToDo("Cairn runs Terragrunt 1.0 or later: try the code with it, then write that version into spec.engine.version")
+		l.layer.At(l.grunt("version")...).ToDo("Cairn runs Terragrunt 1.0 or later: try the code with it, then write " +
+			"that version into spec.engine.version")
 	}
 }
 
-// isV04 returns true for a layer of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
+// isV04 returns true for a layer of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform
+// always.
 func (l layerSettings) isV04() bool {
 	return l.pick("terraform", "terragrunt").Exists() && !l.pick("terragrunt").Exists() && !l.pick("opentofu").Exists()
 }
@@ -62,7 +66,8 @@ func (l layerSettings) grunt(name string) []string {
 	return []string{"terragrunt", name}
 }
 
-// chosen is the engine, and the name of the settings of the one that plans; false when neither is enabled, with which burrito runs nothing.
+// chosen is the engine, and the name of the settings of the one that plans; false when neither is enabled, with which
+// burrito runs nothing.
 func (l layerSettings) chosen() (e v1alpha1.Engine, settings string, ok bool) {
 	tofu, terraform := l.pick("opentofu", "enabled").Bool(), l.pick("terraform", "enabled").Bool()
 	if l.layer.At("opentofu", "enabled").Bool() {
@@ -96,7 +101,8 @@ func (l layerSettings) counts(e v1alpha1.Engine, settings string, names []string
 	return names[0] == settings
 }
 
-// engine sets the engine of the Stack where its layer differs from the Repository that it reads from, which is nil when that is not in the input.
+// engine sets the engine of the Stack where its layer differs from the Repository that it reads from, which is nil when
+// that is not in the input.
 func (l layerSettings) engine(s *v1alpha1.StackSpec, from *convert.Repository) {
 	o := l.layer.Object
 	e, settings, ok := l.chosen()
@@ -106,7 +112,8 @@ func (l layerSettings) engine(s *v1alpha1.StackSpec, from *convert.Repository) {
 		where = "spec.engine: nothing, so that it is the Repository's engine"
 	case !ok:
 		s.Engine = e
-		o.Note(manifest.Ignored, "spec.opentofu.enabled", "neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
+		o.Note(manifest.Ignored, "spec.opentofu.enabled",
+			"neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
 	case from != nil && equality.Semantic.DeepEqual(from.Repository.EngineFor(&v1alpha1.Stack{}), e):
 		where = "spec.engine of Repository " + from.Name
 	default:
@@ -125,7 +132,8 @@ func (l layerSettings) engine(s *v1alpha1.StackSpec, from *convert.Repository) {
 		}
 	}
 	if ok && planner(e).Version == "" {
-		o.Note(manifest.Became, "spec."+settings+".version", "no version is set: it is that of the code's version files, or of its required_version, as with burrito")
+		o.Note(manifest.Became, "spec."+settings+".version", "no version is set: it is that of the code's version "+
+			"files, or of its required_version, as with burrito")
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"cairn.dev/cairn/migrate/states"
 )
 
-// runner shapes the pod: of some settings the layer's win whole, others are laid over those of the repository, item by item.
+// runner shapes the pod: of some settings the layer's win whole, others are laid over those of the repository, item by
+// item.
 func (l layerSettings) runner(o *convert.Object, s *v1alpha1.StackSpec) {
 	var r pod.Runner
 	at := func(name string) manifest.Field { return l.pick("overrideRunnerSpec", name) }
@@ -31,7 +32,9 @@ func (l layerSettings) runner(o *convert.Object, s *v1alpha1.StackSpec) {
 	at("serviceAccountName").Became("spec.runner.serviceAccountName")
 	if r.ServiceAccountName == "" {
 		r.ServiceAccountName = "burrito-runner"
-		o.Note(manifest.Became, "spec.overrideRunnerSpec.serviceAccountName", "spec.runner.serviceAccountName burrito-runner, as burrito's default: clouds may know the runner by it. It goes with burrito's chart: create one of your own before you uninstall that")
+		o.Note(manifest.Became, "spec.overrideRunnerSpec.serviceAccountName",
+			"spec.runner.serviceAccountName burrito-runner, as burrito's default: clouds may know the runner by it. "+
+				"It goes with burrito's chart: create one of your own before you uninstall that")
 	}
 	for _, name := range []string{"tolerations", "affinity"} {
 		if at(name).Exists() {
@@ -68,11 +71,14 @@ func (l layerSettings) runner(o *convert.Object, s *v1alpha1.StackSpec) {
 		r.AddEnvironmentFrom(f)
 	}
 	r.AddEnvironment(at("env"))
-	if first := l.repo; first.Object != nil && l.layer.At("overrideRunnerSpec", "env").Exists() && first.At("overrideRunnerSpec", "env").Exists() {
-		l.layer.At("overrideRunnerSpec", "env").Became("spec.env; those of the repository are not in it, as with burrito, where the layer's replace them all")
+	if first := l.repo; first.Object != nil && l.layer.At("overrideRunnerSpec", "env").Exists() &&
+		first.At("overrideRunnerSpec", "env").Exists() {
+		l.layer.At("overrideRunnerSpec", "env").Became("spec.env; those of the repository are not in it, as with " +
+			"burrito, where the layer's replace them all")
 	}
 	for _, name := range []string{"command", "args"} {
-		at(name).Unsupported("what runs in the pod is Cairn's; hooks and commands run scripts (" + version.Docs + "how-to/hooks.md)")
+		at(name).Unsupported("what runs in the pod is Cairn's; hooks and commands run scripts (" + version.Docs +
+			"how-to/hooks.md)")
 	}
 	for _, name := range []string{"extraInitArgs", "extraPlanArgs", "extraApplyArgs"} {
 		l.arguments(at(name), s)
@@ -120,7 +126,8 @@ func (l layerSettings) arguments(f manifest.Field, s *v1alpha1.StackSpec) {
 		// They are joined into one variable with spaces between, which the engine takes apart as a shell does.
 		arguments, whole := words(item.Text())
 		if !whole {
-			item.Unsupported("a quote in it does not end: check what the engine received, and set it in spec.backend.config or spec.variableFiles")
+			item.Unsupported("a quote in it does not end: check what the engine received, and set it in " +
+				"spec.backend.config or spec.variableFiles")
 			continue
 		}
 		for _, argument := range arguments {
@@ -130,7 +137,8 @@ func (l layerSettings) arguments(f manifest.Field, s *v1alpha1.StackSpec) {
 			case name == "var-file" && value != "":
 				in, err := convert.PathInRepository(path.Join(s.Source.Git.Path, value))
 				if err != nil || path.Ext(strings.TrimSuffix(in, ".json")) != ".tfvars" {
-					item.Unsupported("%s: put the values into spec.variables, or into a file of the repository that ends in .tfvars", argument)
+					item.Unsupported("%s: put the values into spec.variables, or into a file of the repository that "+
+						"ends in .tfvars", argument)
 					continue
 				}
 				file := v1alpha1.VariableFile{Path: in}
@@ -144,11 +152,13 @@ func (l layerSettings) arguments(f manifest.Field, s *v1alpha1.StackSpec) {
 				s.Backend.Config = p.Config
 				item.Became("spec.backend.config %s", key)
 			case name == "backend-config":
-				item.ToDo("%s: write the arguments into spec.backend.config, and secret ones into a Secret for spec.backend.configFrom", key)
+				item.ToDo("%s: write the arguments into spec.backend.config, and secret ones into a Secret for "+
+					"spec.backend.configFrom", key)
 			case name == "upgrade" || name == "no-color" || name == "input" || name == "reconfigure":
 				item.NotNeeded("-%s: Cairn runs the engine as is right for it, with the lock file of the code", name)
 			default:
-				item.Unsupported("-%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", name)
+				item.Unsupported("-%s: arguments of the engine are Cairn's own, so that what was approved is "+
+					"what is applied", name)
 			}
 		}
 	}
@@ -211,7 +221,8 @@ func convertWindows(o *convert.Object, l layerSettings, s *v1alpha1.StackSpec) {
 		}
 		length, ok := f.At("duration").Duration()
 		if !ok || length.Duration <= 0 {
-			o.Note(manifest.Ignored, f.Path, "of the repository: its duration cannot be read, and burrito leaves such a window out")
+			o.Note(manifest.Ignored, f.Path, "of the repository: its duration cannot be read, and burrito leaves "+
+				"such a window out")
 			continue
 		}
 		kind := v1alpha1.WindowDeny
@@ -222,7 +233,8 @@ func convertWindows(o *convert.Object, l layerSettings, s *v1alpha1.StackSpec) {
 		s.Windows = append(s.Windows, v1alpha1.Window{
 			Kind: kind, Schedule: f.At("schedule").Text(), Duration: length, Operations: slices.Compact(operations),
 		})
-		o.Note(manifest.Became, f.Path, "spec.windows, from the repository; the time zone is UTC, as that of burrito's pod mostly is")
+		o.Note(manifest.Became, f.Path, "spec.windows, from the repository; the time zone is UTC, as that of "+
+			"burrito's pod mostly is")
 	}
 }
 

@@ -35,9 +35,11 @@ func newCluster(t *testing.T) *cluster {
 	d := &cluster{apiserver.New(t), filepath.Join(t.TempDir(), "kubeconfig")}
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken}},
-		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test", Namespace: d.Namespace}},
+		Clusters: map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData,
+			ClientKeyData: c.KeyData, Token: c.BearerToken}},
+		Contexts: map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test",
+			Namespace: d.Namespace}},
 		CurrentContext: "test",
 	}, d.kubeconfig))
 	return d
@@ -69,7 +71,8 @@ func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition
 		ObjectMeta: metav1.ObjectMeta{Name: plural + ".config.terraform.padok.cloud"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "config.terraform.padok.cloud", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List", Singular: strings.ToLower(kind)},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List",
+				Singular: strings.ToLower(kind)},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1alpha1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
@@ -82,20 +85,27 @@ func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition
 // on the objects that they name, and nothing on Secrets.
 func TestMigrateFromTheCluster(t *testing.T) {
 	d := newCluster(t)
-	if _, err := envtest.InstallCRDs(apiserver.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
-		burritosKind("terraformlayers", "TerraformLayer"), burritosKind("terraformrepositories", "TerraformRepository"),
-	}}); err != nil {
+	if _, err := envtest.InstallCRDs(apiserver.Config,
+		envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
+			burritosKind("terraformlayers", "TerraformLayer"),
+			burritosKind("terraformrepositories", "TerraformRepository"),
+		}}); err != nil {
 		t.Fatal(err)
 	}
 	object := func(kind, name string, spec map[string]any) {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": kind, "spec": spec}}
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "config.terraform.padok.cloud/v1alpha1",
+			"kind": kind, "spec": spec}}
 		o.SetName(name)
 		o.SetNamespace(d.Namespace)
 		apiserver.Must(t, d.Client.Create(t.Context(), o))
 	}
-	object("TerraformRepository", "code", map[string]any{"repository": map[string]any{"url": "https://git.example.com/acme/infra.git"}, "terraform": map[string]any{"enabled": true}})
-	object("TerraformLayer", "net", map[string]any{"path": "net", "branch": "main", "repository": map[string]any{"name": "code"}})
-	object("TerraformLayer", "lost", map[string]any{"path": "lost", "branch": "main", "repository": map[string]any{"name": "gone"}})
+	object("TerraformRepository", "code",
+		map[string]any{"repository": map[string]any{"url": "https://git.example.com/acme/infra.git"},
+			"terraform": map[string]any{"enabled": true}})
+	object("TerraformLayer", "net", map[string]any{"path": "net", "branch": "main",
+		"repository": map[string]any{"name": "code"}})
+	object("TerraformLayer", "lost", map[string]any{"path": "lost", "branch": "main",
+		"repository": map[string]any{"name": "gone"}})
 	apiserver.Must(t, d.Client.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "s"}, StringData: map[string]string{"a": "shh"},
 	}))
@@ -111,8 +121,10 @@ func TestMigrateFromTheCluster(t *testing.T) {
 	apiserver.Must(t, d.Client.Create(t.Context(), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "mover"},
 		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformlayers"}, Verbs: []string{"list"}},
-			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformrepositories"}, Verbs: []string{"get"}},
+			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformlayers"},
+				Verbs: []string{"list"}},
+			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformrepositories"},
+				Verbs: []string{"get"}},
 		},
 	}))
 	apiserver.Must(t, d.Client.Create(t.Context(), &rbacv1.RoleBinding{
@@ -124,12 +136,15 @@ func TestMigrateFromTheCluster(t *testing.T) {
 		out, errOut, code = d.cairn("mover", "migrate", "--from-cluster")
 		return code == 0
 	})
-	for _, want := range []string{"kind: Repository\nmetadata:\n  name: code", "url: https://git.example.com/acme/infra.git", "kind: Stack\nmetadata:\n  name: lost", "  name: net", "name: Terraform"} {
+	for _, want := range []string{"kind: Repository\nmetadata:\n  name: code",
+		"url: https://git.example.com/acme/infra.git", "kind: Stack\nmetadata:\n  name: lost", "  name: net",
+		"name: Terraform"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if !strings.Contains(errOut, "TerraformRepository "+d.Namespace+"/gone is not read") || strings.Contains(out+errOut, "not known") {
+	if !strings.Contains(errOut, "TerraformRepository "+d.Namespace+"/gone is not read") ||
+		strings.Contains(out+errOut, "not known") {
 		t.Error(errOut)
 	}
 	var left unstructured.UnstructuredList

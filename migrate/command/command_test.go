@@ -61,14 +61,17 @@ func TestInterruptOfStandardInput(t *testing.T) {
 	}
 }
 
-const seed = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: demo}\nspec: {tfconfig: {name: code}, tfvars: {name: vars}}\n"
+const seed = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: demo}\nspec: {tfconfig: {name: " +
+	"code}, tfvars: {name: vars}}\n"
 
 func TestMigrateFiles(t *testing.T) {
-	out, errOut, err := typed(t, seed+"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n", "migrate", "-f", "-", "-n", "infra")
+	out, errOut, err := typed(t, seed+"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n", "migrate",
+		"-f", "-", "-n", "infra")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: Stack", "namespace: infra", "apply: Manual", "deletionPolicy: Orphan", "name: code"} {
+	for _, want := range []string{"kind: Stack", "namespace: infra", "apply: Manual", "deletionPolicy: Orphan",
+		"name: code"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -82,7 +85,8 @@ func TestMigrateFiles(t *testing.T) {
 	if again, _, err := typed(t, out, "migrate", "-f", "-"); err != nil || again != out {
 		t.Errorf("converted again, it is another: %v\n%s\n%s", err, out, again)
 	}
-	if kept, _, err := typed(t, seed, "migrate", "-f", "-", "--keep-apply"); err != nil || !strings.Contains(kept, "apply: Automatic") || !strings.Contains(kept, "deletionPolicy: Destroy") {
+	if kept, _, err := typed(t, seed, "migrate", "-f", "-", "--keep-apply"); err != nil ||
+		!strings.Contains(kept, "apply: Automatic") || !strings.Contains(kept, "deletionPolicy: Destroy") {
 		t.Errorf("%v\n%s", err, kept)
 	}
 }
@@ -96,10 +100,13 @@ func writeFile(t *testing.T, path, text string) {
 
 func TestMigrateFolders(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other", 1), "notes.txt": "not: [yaml",
+	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other",
+		1), "notes.txt": "not: [yaml",
 		// What such folders have beside objects.
-		"a/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [b/one.yaml]\n",
-		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a, two.yml]\n",
+		"a/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: " +
+			"[b/one.yaml]\n",
+		"kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: " +
+			"[a, two.yml]\n",
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
@@ -132,10 +139,11 @@ func TestMigrateReportsErrors(t *testing.T) {
 	}{
 		"a file that is no YAML":  {seed, []string{"-f", "-", "-f", broken}, broken + ": document 1: "},
 		"a file that is not here": {seed, []string{"-f", "-", "-f", "nowhere.yaml"}, "nowhere.yaml"},
-		"a wrong value":           {strings.Replace(seed, "name: code", "name: 3", 1), []string{"-f", "-"}, "spec.tfconfig.name: a string is wanted"},
-		"no input":                {"", nil, "usage: cairn migrate (-f FILE... | --from-cluster)"},
-		"two inputs":              {"", []string{"-f", "-", "--from-cluster"}, "none of the others can be"},
-		"a format":                {seed, []string{"-f", "-", "-o", "table"}, "json, yaml"},
+		"a wrong value": {strings.Replace(seed, "name: code", "name: 3", 1), []string{"-f", "-"},
+			"spec.tfconfig.name: a string is wanted"},
+		"no input":   {"", nil, "usage: cairn migrate (-f FILE... | --from-cluster)"},
+		"two inputs": {"", []string{"-f", "-", "--from-cluster"}, "none of the others can be"},
+		"a format":   {seed, []string{"-f", "-", "-o", "table"}, "json, yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, err := typed(t, tt.stdin, append([]string{"migrate"}, tt.args...)...)
@@ -157,7 +165,8 @@ func TestGenerateFromCode(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "envs", "prod"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"), []byte("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"),
+		[]byte("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := typed(t, "", "generate", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
@@ -173,7 +182,8 @@ func TestGenerateFromCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"url: https://git.example.com/acme/infra.git", "path: envs/prod", "name: envs-prod", "fromCode: true", "namespace: infra", "deletionPolicy: Orphan"} {
+		for _, want := range []string{"url: https://git.example.com/acme/infra.git", "path: envs/prod",
+			"name: envs-prod", "fromCode: true", "namespace: infra", "deletionPolicy: Orphan"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("of %s: no %q in:\n%s", from, want, out)
 			}
@@ -183,7 +193,8 @@ func TestGenerateFromCode(t *testing.T) {
 		}
 	}
 	out, _, err := typed(t, "", "generate", dir, "--repository", "git@git.example.com:acme/other.git", "--ref", "main")
-	if err != nil || !strings.Contains(out, "url: git@git.example.com:acme/other.git") || !strings.Contains(out, "ref: main") {
+	if err != nil || !strings.Contains(out, "url: git@git.example.com:acme/other.git") ||
+		!strings.Contains(out, "ref: main") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -197,10 +208,12 @@ func TestGenerateWithAnOriginOnThisMachine(t *testing.T) {
 		}
 	}
 	_, _, err := typed(t, "", "generate", dir)
-	if err == nil || !strings.Contains(err.Error(), "/srv/git/infra.git") || !strings.Contains(err.Error(), "with --repository URL") {
+	if err == nil || !strings.Contains(err.Error(), "/srv/git/infra.git") ||
+		!strings.Contains(err.Error(), "with --repository URL") {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := typed(t, "", "generate", dir, "--repository", "infra"); err == nil || strings.Contains(err.Error(), "origin") {
+	if _, _, err := typed(t, "", "generate", dir, "--repository", "infra"); err == nil ||
+		strings.Contains(err.Error(), "origin") {
 		t.Errorf("%v", err)
 	}
 }
@@ -222,7 +235,8 @@ func TestGenerateReadsTheFoldersAbove(t *testing.T) {
 	} {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
-	out, errOut, err := typed(t, "", "generate", filepath.Join(dir, "envs", "prod"), "--repository", "https://git.example.com/acme/infra.git", "-o", "json")
+	out, errOut, err := typed(t, "", "generate", filepath.Join(dir, "envs", "prod"), "--repository",
+		"https://git.example.com/acme/infra.git", "-o", "json")
 	if err != nil {
 		t.Fatal(err, errOut)
 	}
@@ -240,9 +254,11 @@ func TestGenerateReadsTheFoldersAbove(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, o := range made.Objects[1:] {
-		got[o.Metadata.Name] = fmt.Sprintf("%s %s %t", o.Spec.Engine.Name, o.Spec.Engine.Version, o.Spec.Backend.FromCode)
+		got[o.Metadata.Name] = fmt.Sprintf("%s %s %t", o.Spec.Engine.Name, o.Spec.Engine.Version,
+			o.Spec.Backend.FromCode)
 	}
-	want := map[string]string{"envs-prod-app": "Terragrunt  true", "envs-prod-dns": "OpenTofu  false", "envs-prod-net": "Terraform  false"}
+	want := map[string]string{"envs-prod-app": "Terragrunt  true", "envs-prod-dns": "OpenTofu  false",
+		"envs-prod-net": "Terraform  false"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

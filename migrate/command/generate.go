@@ -40,7 +40,8 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, o migrati
 			code.Above = append(code.Above, os.DirFS(filepath.Join(root, at)))
 		}
 	} else if code.URL == "" {
-		return fmt.Errorf("%s is in no Git repository (%w): set its URL with --repository, and use its root directory as DIR",
+		return fmt.Errorf("%s is in no Git repository (%w): set its URL with --repository, and use its root "+
+			"directory as DIR",
 			dir, err)
 	}
 	if code.URL == "" {

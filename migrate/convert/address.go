@@ -30,7 +30,8 @@ var scp = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]+):([^/].*|/
 // known are hosts whose addresses may do without a scheme.
 var known = []string{"github.com/", "gitlab.com/", "bitbucket.org/"}
 
-// ReadAddress reads the address of code in git, in the forms that modules have: git::URL, SSH's host:path, //path and ?ref= behind it.
+// ReadAddress reads the address of code in git, in the forms that modules have: git::URL, SSH's host:path, //path and
+// ?ref= behind it.
 func ReadAddress(text string) (Address, error) {
 	var a Address
 	text = strings.TrimSpace(text)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Notes on Secrets that the user has to create have commands without values: these read a value from a file, or from the Secret that has it.
+// Notes on Secrets that the user has to create have commands without values: these read a value from a file, or from
+// the Secret that has it.
 
 // safeWord needs no quotes in a shell.
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)

@@ -12,7 +12,8 @@ import (
 
 // TestCommandsAreQuoted checks commands with names from manifests, which users paste into a shell.
 func TestCommandsAreQuoted(t *testing.T) {
-	got := CreateSecret("n", "a; rm -rf /", "identity", FileFromSecret("n", "it's $(x)", "key\"}}"), "known_hosts", KnownHosts("-o ProxyCommand=x"))
+	got := CreateSecret("n", "a; rm -rf /", "identity", FileFromSecret("n", "it's $(x)", "key\"}}"), "known_hosts",
+		KnownHosts("-o ProxyCommand=x"))
 	want := `kubectl -n n create secret generic 'a; rm -rf /' --from-file=identity=<(kubectl -n n get secret 'it'\''s $(x)' -o go-template='{{index .data "key\"}}" | base64decode}}') --from-file=known_hosts=<(ssh-keyscan '-o ProxyCommand=x')`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -22,7 +23,8 @@ func TestCommandsAreQuoted(t *testing.T) {
 // TestSecretValuesAreRemoved checks that values of Secrets are removed when the input is read.
 func TestSecretValuesAreRemoved(t *testing.T) {
 	var u unstructured.Unstructured
-	err := yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: shh}}, data: {a: c2ho}, stringData: {b: shh}}`), &u.Object)
+	err := yaml.Unmarshal([]byte(
+		`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: shh}}, data: {a: c2ho}, stringData: {b: shh}}`), &u.Object)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Package convert is what the converters of all systems share: it selects the converter of each object, collects the Stacks and Repositories
-// that the converters create, names them, and adds a note for each field that no converter has a note for: nothing is dropped silently.
+// Package convert is what the converters of all systems share: it selects the converter of each object, collects the
+// Stacks and Repositories that the converters create, names them, and adds a note for each field that no converter has
+// a note for: nothing is dropped silently.
 package convert
 
 import (
@@ -84,7 +85,8 @@ func (c *Conversion) newInput(u unstructured.Unstructured) *Object {
 	case rank < 0:
 		o.Note(manifest.Unknown, "", "it is not converted: objects of this kind are not known")
 	case !slices.Contains(c.kinds[rank].Versions, u.GroupVersionKind().Version):
-		o.Note(manifest.Unknown, "", "it is not converted: of this kind the versions %s are known", strings.Join(c.kinds[rank].Versions, ", "))
+		o.Note(manifest.Unknown, "", "it is not converted: of this kind the versions %s are known",
+			strings.Join(c.kinds[rank].Versions, ", "))
 	default:
 		o.Kind, o.rank = &c.kinds[rank], rank
 		o.Ref.System = o.Kind.System
@@ -92,10 +94,11 @@ func (c *Conversion) newInput(u unstructured.Unstructured) *Object {
 	return o
 }
 
-// NoteOfPullRequest adds the note on an object that its system created for a pull request, as a copy of another one: the code is that of the pull
-// request, and the state that of the other object.
+// NoteOfPullRequest adds the note on an object that its system created for a pull request, as a copy of another one:
+// the code is that of the pull request, and the state that of the other object.
 func (o *Object) NoteOfPullRequest() {
-	o.Note(manifest.NotNeeded, "spec", "it is for a pull request, and has the state of the object that it is a copy of: nothing is created for it. Cairn plans pull requests itself ("+version.Docs+"how-to/pull-requests.md)")
+	o.Note(manifest.NotNeeded, "spec", "it is for a pull request, and has the state of the object that it is a copy "+
+		"of: nothing is created for it. Cairn plans pull requests itself ("+version.Docs+"how-to/pull-requests.md)")
 	o.MarkNoted("metadata")
 }
 
@@ -104,7 +107,8 @@ type Repository struct {
 	v1alpha1.Repository
 	// named is true when the name is that of an object, and stays.
 	named bool
-	// of is the object that it is converted from; nil for one that was Cairn's already, and for one that has only an address.
+	// of is the object that it is converted from; nil for one that was Cairn's already, and for one that has only an
+	// address.
 	of *Object
 	// placeholderOf is the key of the object that a placeholder replaces, with its system for the group.
 	placeholderOf Key
@@ -131,7 +135,8 @@ func (c *Conversion) take(u unstructured.Unstructured) error {
 	if err := errors.Join(o.Errors...); err != nil {
 		return err
 	}
-	if o.Ref.Name == "" && o.rank == len(c.kinds) { // such as a kustomization.yaml: it is not converted, and two of them are not duplicates
+	// such as a kustomization.yaml: it is not converted, and two of them are not duplicates
+	if o.Ref.Name == "" && o.rank == len(c.kinds) {
 		c.Objects = append(c.Objects, o)
 		return nil
 	}
@@ -210,7 +215,8 @@ func (c *Conversion) result() Result {
 	return r
 }
 
-// Keys are the names of the keys of a Secret or ConfigMap of the input; ok is false when it is not in it. Values are not read.
+// Keys are the names of the keys of a Secret or ConfigMap of the input; ok is false when it is not in it. Values are
+// not read.
 func (c *Conversion) Keys(kind, namespace, name string) (keys []string, ok bool) {
 	o := c.Find("", kind, namespace, name)
 	if o == nil {

@@ -22,7 +22,8 @@ type Kind struct {
 	Stack bool
 	// Convert adds to the conversion what an object becomes, and records a note on each field of its spec.
 	Convert func(*Conversion, *Object)
-	// References are the objects that an object needs to be converted completely; nil for none. There is never a Secret among them.
+	// References are the objects that an object needs to be converted completely; nil for none. There is never a Secret
+	// among them.
 	References func(*Object) []Key
 }
 
@@ -41,7 +42,8 @@ type Reference struct {
 	Namespace, Name string
 }
 
-// References are the objects that those of the input refer to, and that are not in it: sources of code, and ConfigMaps with settings.
+// References are the objects that those of the input refer to, and that are not in it: sources of code, and ConfigMaps
+// with settings.
 func References(kinds []Kind, objects []unstructured.Unstructured) []Reference {
 	c := &Conversion{kinds: kinds, byKey: map[Key]*Object{}}
 	for _, u := range objects {
@@ -53,13 +55,16 @@ func References(kinds []Kind, objects []unstructured.Unstructured) []Reference {
 			continue
 		}
 		for _, k := range o.Kind.References(o) {
-			at := slices.IndexFunc(kinds, func(known Kind) bool { return known.Group == k.Group && known.GroupKind.Kind == k.Kind })
+			at := slices.IndexFunc(kinds, func(known Kind) bool {
+				return known.Group == k.Group && known.GroupKind.Kind == k.Kind
+			})
 			if at >= 0 && k.Name != "" && c.byKey[k] == nil {
 				wanted[k] = Reference{Kind: kinds[at], Namespace: k.Namespace, Name: k.Name}
 			}
 		}
 	}
 	return slices.SortedFunc(maps.Values(wanted), func(a, b Reference) int {
-		return cmp.Or(cmp.Compare(a.GroupKind.String(), b.GroupKind.String()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.GroupKind.String(), b.GroupKind.String()), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name))
 	})
 }

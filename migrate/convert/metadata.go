@@ -8,10 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// theirs are the prefixes of labels and annotations with which tools find what they manage. Whatever applies the new objects writes its own.
+// theirs are the prefixes of labels and annotations with which tools find what they manage. Whatever applies the new
+// objects writes its own.
 var theirs = []string{
-	"kubectl.kubernetes.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "reconcile.fluxcd.io/", "meta.helm.sh/", "helm.sh/",
-	"app.kubernetes.io/managed-by", "argocd.argoproj.io/", "app.kubernetes.io/instance", "crossplane.io/", "objectset.rio.cattle.io/",
+	"kubectl.kubernetes.io/", "kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "reconcile.fluxcd.io/",
+	"meta.helm.sh/", "helm.sh/",
+	"app.kubernetes.io/managed-by", "argocd.argoproj.io/", "app.kubernetes.io/instance", "crossplane.io/",
+	"objectset.rio.cattle.io/",
 	"fluxcd.io/", "deployment.kubernetes.io/",
 }
 
@@ -47,17 +50,20 @@ func (o *Object) metadata() {
 		}
 	}
 	// What the API server writes into each object needs no note.
-	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
+	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion",
+		"selfLink", "uid"} {
 		o.MarkNoted(meta.At(name).Path)
 	}
 	meta.At("finalizers").NotNeeded("they are of the old controller; Cairn sets its own")
-	meta.At("ownerReferences").Unsupported("the Stack has no owner: the owner of the old object has to create the Stack, or the Stack stays when the owner is deleted")
+	meta.At("ownerReferences").Unsupported("the Stack has no owner: the owner of the old object has to create the " +
+		"Stack, or the Stack stays when the owner is deleted")
 	meta.At("generateName").NotNeeded("the Stack has the name that was generated from it")
 }
 
 // clean is the metadata that a manifest has.
 func clean(m metav1.ObjectMeta) metav1.ObjectMeta {
-	kept := metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: maps.Clone(m.Annotations)}
+	kept := metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels,
+		Annotations: maps.Clone(m.Annotations)}
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	return kept
 }

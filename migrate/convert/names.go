@@ -16,7 +16,8 @@ const MaxStackName = 200
 // longestRepository is how long the name of any object may be.
 const longestRepository = 253
 
-// name sets the name of the Stack of each object: the object's name where that is free, otherwise with its system behind it.
+// name sets the name of the Stack of each object: the object's name where that is free, otherwise with its system
+// behind it.
 func (c *Conversion) name() {
 	type place struct{ namespace, name string }
 	taken := map[place]*Object{}
@@ -32,21 +33,23 @@ func (c *Conversion) name() {
 		}
 		o.StackName = Shorten(o.Ref.Name, MaxStackName)
 		if o.StackName != o.Ref.Name {
-			o.Note(manifest.Became, "metadata.name", "metadata.name %s: a Stack's name may have %d characters", o.StackName, MaxStackName)
+			o.Note(manifest.Became, "metadata.name", "metadata.name %s: a Stack's name may have %d characters",
+				o.StackName, MaxStackName)
 		}
 		other := taken[place{o.Ref.Namespace, o.StackName}]
 		for n := 0; taken[place{o.Ref.Namespace, o.StackName}] != nil; n++ {
 			o.StackName = Shorten(o.Ref.Name+"-"+o.Kind.System+strings.Repeat("-too", n), MaxStackName)
 		}
 		if other != nil {
-			o.Note(manifest.Became, "metadata.name", "metadata.name %s: %s (%s) has the name %s", o.StackName, other.Ref, other.Kind.System, other.StackName)
+			o.Note(manifest.Became, "metadata.name", "metadata.name %s: %s (%s) has the name %s", o.StackName,
+				other.Ref, other.Kind.System, other.StackName)
 		}
 		taken[place{o.Ref.Namespace, o.StackName}] = o
 	}
 }
 
-// freeRepository is a name for the Repository of an object: its own where that is free, otherwise with its system's behind it. Kinds of two
-// systems may have objects of one name, and each has a code of its own.
+// freeRepository is a name for the Repository of an object: its own where that is free, otherwise with its system's
+// behind it. Kinds of two systems may have objects of one name, and each has a code of its own.
 func (c *Conversion) freeRepository(namespace, name, system string) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(slices.Concat(c.repositories, c.strangers), func(r *Repository) bool {
@@ -60,7 +63,8 @@ func (c *Conversion) freeRepository(namespace, name, system string) string {
 	return free
 }
 
-// nameRepositories names the Repositories that have no name yet: by their address, and with a digest where two would have the same.
+// nameRepositories names the Repositories that have no name yet: by their address, and with a digest where two would
+// have the same.
 func (c *Conversion) nameRepositories() {
 	type place struct{ namespace, name string }
 	taken := map[place]bool{}

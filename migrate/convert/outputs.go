@@ -19,8 +19,8 @@ func (c *Conversion) AddStack(o *Object, spec v1alpha1.StackSpec, from *Reposito
 	c.stacks = append(c.stacks, made)
 }
 
-// Repository is the Repository of an address in a namespace, with the Secret that it is read with; both are one Repository for all who ask
-// for the same. Its name is derived from the address.
+// Repository is the Repository of an address in a namespace, with the Secret that it is read with; both are one
+// Repository for all who ask for the same. Its name is derived from the address.
 func (c *Conversion) Repository(namespace, url, secret string) *Repository {
 	for _, r := range c.repositories {
 		of := ""
@@ -39,8 +39,8 @@ func (c *Conversion) Repository(namespace, url, secret string) *Repository {
 	return made
 }
 
-// AddRepository adds the Repository of an object whose field at has the address, with the object's name where that is free;
-// not ok when it is no address.
+// AddRepository adds the Repository of an object whose field at has the address, with the object's name where that is
+// free; not ok when it is no address.
 func (c *Conversion) AddRepository(o *Object, at manifest.Field) (made *Repository, a Address, ok bool) {
 	a, err := ReadAddress(at.Text())
 	if err != nil {
@@ -50,14 +50,16 @@ func (c *Conversion) AddRepository(o *Object, at manifest.Field) (made *Reposito
 	made = NewRepository(o.Ref.Namespace, a.URL)
 	made.named, made.of, made.Name = true, o, c.freeRepository(o.Ref.Namespace, o.Ref.Name, o.Kind.System)
 	if made.Name != o.Ref.Name {
-		o.Note(manifest.Became, "metadata.name", "metadata.name %s: another Repository has the name %s", made.Name, o.Ref.Name)
+		o.Note(manifest.Became, "metadata.name", "metadata.name %s: another Repository has the name %s", made.Name,
+			o.Ref.Name)
 	}
 	made.Labels = o.own("labels")
 	made.Annotations = o.own("annotations")
 	c.repositories = append(c.repositories, made)
 	at.Became("Repository %s: spec.url", made.Name)
 	if a.Secret {
-		at.ToDo("the user or password in the URL is left out: put it into a Secret for spec.credentials, with keys username and password")
+		at.ToDo("the user or password in the URL is left out: put it into a Secret for spec.credentials, with keys " +
+			"username and password")
 	}
 	return made, a, true
 }
@@ -86,11 +88,13 @@ func (c *Conversion) UnconvertedRepository(o *Object, at manifest.Field) *Reposi
 		name.Fail("it names no object: the Stack needs the name of its Repository")
 	}
 	namespace, called := cmp.Or(at.At("namespace").Text(), o.Ref.Namespace), at.At("name").Text()
-	at.ToDo("%s %s/%s is not in the input: convert it too, for its settings are not in this Stack", "the repository's object", namespace, called)
+	at.ToDo("%s %s/%s is not in the input: convert it too, for its settings are not in this Stack",
+		"the repository's object", namespace, called)
 	return c.ExternalRepository(o, at.At("kind").Text(), namespace, called)
 }
 
-// ExternalRepository is a Repository that the user has to create for an object of that kind and name. No Repository that is created here has its name.
+// ExternalRepository is a Repository that the user has to create for an object of that kind and name. No Repository
+// that is created here has its name.
 func (c *Conversion) ExternalRepository(o *Object, kind, namespace, name string) *Repository {
 	of := Key{Group: o.Kind.System, Kind: kind, Namespace: namespace, Name: name}
 	for _, r := range c.strangers {
@@ -109,7 +113,8 @@ func KeepLastVariables(o *Object, s *v1alpha1.StackSpec) {
 	last := map[string]int{}
 	for i, v := range s.Variables {
 		if _, again := last[v.Name]; again {
-			o.Note(manifest.Became, "", "spec.variables %s: several values are given for it; the last one is taken, as before", v.Name)
+			o.Note(manifest.Became, "", "spec.variables %s: several values are given for it; the last one is "+
+				"taken, as before", v.Name)
 		}
 		last[v.Name] = i
 	}

@@ -20,7 +20,8 @@ type Result struct {
 	Stacks       []v1alpha1.Stack
 	// Notes have an entry for each field of each object; those of an object are together.
 	Notes []manifest.Note
-	// origins are the objects that Stacks were converted from, by namespace and name; those that were Cairn's already are not in it.
+	// origins are the objects that Stacks were converted from, by namespace and name; those that were Cairn's already
+	// are not in it.
 	origins map[types.NamespacedName]manifest.Ref
 }
 
@@ -107,8 +108,8 @@ func plainFields(o any) (map[string]any, error) {
 	return fields, nil
 }
 
-// Hold changes the result for the day of the migration, and records that in its notes: a plan that has changes waits for an approval, and deleting a Stack
-// keeps all of its resources. Stacks that were Cairn's already stay as they are.
+// Hold changes the result for the day of the migration, and records that in its notes: a plan that has changes waits
+// for an approval, and deleting a Stack keeps all of its resources. Stacks that were Cairn's already stay as they are.
 func (r *Result) Hold() {
 	for i := range r.Stacks {
 		stack := &r.Stacks[i]
@@ -118,11 +119,13 @@ func (r *Result) Hold() {
 		}
 		if stack.Spec.Apply == v1alpha1.ApplyAutomatic {
 			stack.Spec.Apply = v1alpha1.ApplyManual
-			r.note(from, "spec.apply", "Manual for now, and not Automatic: the first plan has to be empty; --keep-apply keeps the original")
+			r.note(from, "spec.apply", "Manual for now, and not Automatic: the first plan has to be empty; "+
+				"--keep-apply keeps the original")
 		}
 		if stack.Spec.DeletionPolicy == "" || stack.Spec.DeletionPolicy == v1alpha1.DeletionDestroy {
 			stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
-			r.note(from, "spec.deletionPolicy", "Orphan for now, and not Destroy: deleting the Stack to go back must destroy nothing; --keep-apply keeps the original")
+			r.note(from, "spec.deletionPolicy", "Orphan for now, and not Destroy: deleting the Stack to go back must "+
+				"destroy nothing; --keep-apply keeps the original")
 		}
 	}
 }

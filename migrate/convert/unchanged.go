@@ -10,10 +10,13 @@ import (
 // CairnSystem is the system that all others become.
 const CairnSystem = "cairn"
 
-// CairnKinds are Cairn's kinds: Stacks and Repositories pass through as they are, so that a second conversion changes nothing.
+// CairnKinds are Cairn's kinds: Stacks and Repositories pass through as they are, so that a second conversion changes
+// nothing.
 var CairnKinds = []Kind{
-	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Repository"}, Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "repositories", Convert: ownRepository},
-	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Stack"}, Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "stacks", Stack: true, Convert: ownStack},
+	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Repository"},
+		Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "repositories", Convert: ownRepository},
+	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Stack"},
+		Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "stacks", Stack: true, Convert: ownStack},
 }
 
 func ownRepository(c *Conversion, o *Object) {
@@ -42,10 +45,14 @@ func ownStack(c *Conversion, o *Object) {
 
 // KubernetesKinds are kinds that Stacks refer to. They stay as they are; nothing is written of them.
 var KubernetesKinds = []Kind{
-	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "ConfigMap"}, Versions: []string{"v1"}, Resource: "configmaps", Convert: stays},
-	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "Secret"}, Versions: []string{"v1"}, Resource: "secrets", Convert: stays},
-	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "ServiceAccount"}, Versions: []string{"v1"}, Resource: "serviceaccounts", Convert: stays},
-	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "Namespace"}, Versions: []string{"v1"}, Resource: "namespaces", Convert: stays},
+	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "ConfigMap"}, Versions: []string{"v1"},
+		Resource: "configmaps", Convert: stays},
+	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "Secret"}, Versions: []string{"v1"},
+		Resource: "secrets", Convert: stays},
+	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "ServiceAccount"}, Versions: []string{"v1"},
+		Resource: "serviceaccounts", Convert: stays},
+	{System: "kubernetes", GroupKind: schema.GroupKind{Group: "", Kind: "Namespace"}, Versions: []string{"v1"},
+		Resource: "namespaces", Convert: stays},
 }
 
 func stays(_ *Conversion, o *Object) {

@@ -25,10 +25,12 @@ func (g *terraform) authMethods() []authMethod {
 	var found []authMethod
 	for _, f := range g.At("spec", "scmAuthMethods").Items() {
 		if ref := f.At("git", "ssh", "sshKeySecretRef"); ref.Exists() {
-			found = append(found, authMethod{Field: f, host: f.At("host").Text(), ref: ref, ssh: true, key: cmp.Or(ref.At("key").Text(), "id_rsa")})
+			found = append(found, authMethod{Field: f, host: f.At("host").Text(), ref: ref, ssh: true,
+				key: cmp.Or(ref.At("key").Text(), "id_rsa")})
 		}
 		if ref := f.At("git", "https", "tokenSecretRef"); ref.Exists() {
-			found = append(found, authMethod{Field: f, host: f.At("host").Text(), ref: ref, key: cmp.Or(ref.At("key").Text(), "token")})
+			found = append(found, authMethod{Field: f, host: f.At("host").Text(), ref: ref,
+				key: cmp.Or(ref.At("key").Text(), "token")})
 		}
 	}
 	return found
@@ -38,7 +40,8 @@ func (g *terraform) authMethods() []authMethod {
 func (g *terraform) secret(m authMethod) string {
 	name := m.ref.At("name").Text()
 	if keys, known := g.c.Keys("Secret", cmp.Or(m.ref.At("namespace").Text(), g.Ref.Namespace), name); known {
-		if m.ssh && slices.Contains(keys, "identity") && slices.Contains(keys, "known_hosts") || !m.ssh && slices.Contains(keys, "password") {
+		if m.ssh && slices.Contains(keys, "identity") && slices.Contains(keys, "known_hosts") ||
+			!m.ssh && slices.Contains(keys, "password") {
 			return name
 		}
 	}
@@ -54,7 +57,8 @@ func (g *terraform) credentialsFor(a convert.Address) string {
 		}
 	}
 	if overSSH {
-		g.source.ToDo("no method of scmAuthMethods is for %s over SSH: name a Secret with identity and known_hosts in the Repository's spec.credentials", a.Host)
+		g.source.ToDo("no method of scmAuthMethods is for %s over SSH: name a Secret with identity and known_hosts "+
+			"in the Repository's spec.credentials", a.Host)
 	}
 	return ""
 }
@@ -68,7 +72,9 @@ func (g *terraform) moduleCredentials(from *convert.Repository) {
 			continue
 		}
 		forModules := v1alpha1.ModuleCredentials{Host: m.host, Secret: v1alpha1.ObjectRef{Name: name}}
-		if !slices.ContainsFunc(g.s.ModuleCredentials, func(have v1alpha1.ModuleCredentials) bool { return have.Host == m.host }) {
+		if !slices.ContainsFunc(g.s.ModuleCredentials, func(have v1alpha1.ModuleCredentials) bool {
+			return have.Host == m.host
+		}) {
 			g.s.ModuleCredentials = append(g.s.ModuleCredentials, forModules)
 		}
 		m.At("host").Became("spec.moduleCredentials, for modules of that host")
@@ -78,23 +84,27 @@ func (g *terraform) moduleCredentials(from *convert.Repository) {
 		m.ref.At("name").Became("Secret %s", name)
 		m.ref.At("key").Became("Secret %s", name)
 		m.ref.At("namespace").Became("Secret %s in the object's namespace", name)
-		m.ref.At("lockSecretDeletion").Unsupported("nothing prevents the deletion of the Secret; a destroy needs it only to fetch modules")
+		m.ref.At("lockSecretDeletion").Unsupported("nothing prevents the deletion of the Secret; a destroy needs it " +
+			"only to fetch modules")
 		if name != m.ref.At("name").Text() {
 			m.ref.ToDo("%s", g.makeGitSecret(m, name))
 		}
 		for _, way := range []string{"ssh", "https"} {
 			proxy := m.At("git", way, "requireProxy")
 			if proxy.Bool() {
-				proxy.Unsupported("there is no SSH tunnel: let the server reach the host, or mirror the repository to one that it reaches")
+				proxy.Unsupported("there is no SSH tunnel: let the server reach the host, or mirror the repository " +
+					"to one that it reaches")
 			}
 			proxy.NotNeeded("none is asked for")
 		}
 	}
 }
 
-// makeGitSecret is the command for a Secret with the keys that are looked for. The operator takes any key of an SSH server; Cairn takes known ones alone.
+// makeGitSecret is the command for a Secret with the keys that are looked for. The operator takes any key of an SSH
+// server; Cairn takes known ones alone.
 func (g *terraform) makeGitSecret(m authMethod, name string) string {
-	from := convert.FileFromSecret(cmp.Or(m.ref.At("namespace").Text(), g.Ref.Namespace), m.ref.At("name").Text(), m.key)
+	from := convert.FileFromSecret(cmp.Or(m.ref.At("namespace").Text(), g.Ref.Namespace), m.ref.At("name").Text(),
+		m.key)
 	if m.ssh {
 		return "make Secret " + name + " (look that the host's keys are right: the operator took any): " +
 			convert.CreateSecret(g.Ref.Namespace, name, "identity", from, "known_hosts", convert.KnownHosts(m.host))
@@ -104,7 +114,8 @@ func (g *terraform) makeGitSecret(m authMethod, name string) string {
 }
 
 func (g *terraform) proxies() {
-	g.At("spec", "sshTunnel").Unsupported("there is no SSH tunnel: let the server reach the host, or mirror the repository to one that it reaches")
+	g.At("spec", "sshTunnel").Unsupported("there is no SSH tunnel: let the server reach the host, or mirror the " +
+		"repository to one that it reaches")
 }
 
 // resources are files that were put beside the code.
@@ -125,13 +136,16 @@ func (g *terraform) resource(at manifest.Field, values bool) {
 	a, err := convert.ReadAddress(at.Text())
 	source := g.s.Source.Git
 	switch {
-	case err == nil && values && source != nil && g.sameRepository(a) && convert.ShortRef(cmp.Or(a.Ref, "master")) == source.Ref && isVariableFile(a.Path):
+	case err == nil && values && source != nil && g.sameRepository(a) &&
+		convert.ShortRef(cmp.Or(a.Ref, "master")) == source.Ref && isVariableFile(a.Path):
 		g.s.VariableFiles = append(g.s.VariableFiles, v1alpha1.VariableFile{Path: a.Path})
 		at.Became("spec.variableFiles path %s", a.Path)
 	case values:
-		at.Unsupported("a variable file of another repository or ref is not fetched: put it into the repository of the code (spec.variableFiles path), or into a ConfigMap or Secret (spec.variableFiles)")
+		at.Unsupported("a variable file of another repository or ref is not fetched: put it into the repository of " +
+			"the code (spec.variableFiles path), or into a ConfigMap or Secret (spec.variableFiles)")
 	default:
-		at.Unsupported("files of elsewhere are not put beside the code: put them into its repository, or let the code take them as a module")
+		at.Unsupported("files of elsewhere are not put beside the code: put them into its repository, or let the " +
+			"code take them as a module")
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package galleybytes converts Terraforms of GalleyBytes' terraform-operator, which overrides the backend of the code with that of the object, and
-// runs scripts around the engine's commands, each in a pod of its own. v1beta1 and v1alpha2 differ in a few fields; v1alpha1 has the same in one
-// flat map (v1alpha1.go).
+// Package galleybytes converts Terraforms of GalleyBytes' terraform-operator, which overrides the backend of the code
+// with that of the object, and runs scripts around the engine's commands, each in a pod of its own. v1beta1 and
+// v1alpha2 differ in a few fields; v1alpha1 has the same in one flat map (v1alpha1.go).
 package galleybytes
 
 import (
@@ -20,8 +20,10 @@ import (
 
 // Kinds of terraform-operator.
 var Kinds = []convert.Kind{
-	{System: "terraform-operator", GroupKind: schema.GroupKind{Group: "tf.galleybytes.com", Kind: "Terraform"}, Versions: []string{"v1beta1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform},
-	{System: "terraform-operator", GroupKind: schema.GroupKind{Group: "tf.isaaguilar.com", Kind: "Terraform"}, Versions: []string{"v1alpha2", "v1alpha1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform},
+	{System: "terraform-operator", GroupKind: schema.GroupKind{Group: "tf.galleybytes.com", Kind: "Terraform"},
+		Versions: []string{"v1beta1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform},
+	{System: "terraform-operator", GroupKind: schema.GroupKind{Group: "tf.isaaguilar.com", Kind: "Terraform"},
+		Versions: []string{"v1alpha2", "v1alpha1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform},
 }
 
 // terraform is an object under way, with where its version has what.
@@ -79,7 +81,8 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 	c.AddStack(o, *g.s, from)
 }
 
-// code is where the code is: inline wins over a ConfigMap, that over an address. The ok is false when no Stack can have it.
+// code is where the code is: inline wins over a ConfigMap, that over an address. The ok is false when no Stack can have
+// it.
 func (g *terraform) code() (*convert.Repository, bool) {
 	chosen := ""
 	pick := func(f manifest.Field, what string) bool {
@@ -102,7 +105,9 @@ func (g *terraform) code() (*convert.Repository, bool) {
 			g.s.Source.ConfigMap = &v1alpha1.ObjectRef{Name: f.At("name").Text()}
 			f.At("name").Became("spec.source.configMap: the same ConfigMap")
 			if f.At("key").Text() != "" {
-				f.At("key").Unsupported("every key of the ConfigMap is a file: where it has others than %s, or this one does not end in .tf, create a ConfigMap with %s.tf alone", f.At("key").Text(), strings.TrimSuffix(f.At("key").Text(), ".tf"))
+				f.At("key").Unsupported("every key of the ConfigMap is a file: where it has others than %s, or this "+
+					"one does not end in .tf, create a ConfigMap with %s.tf alone", f.At("key").Text(),
+					strings.TrimSuffix(f.At("key").Text(), ".tf"))
 			}
 		}
 	}
@@ -114,7 +119,8 @@ func (g *terraform) code() (*convert.Repository, bool) {
 	}
 	a, err := convert.ReadAddress(g.source.Text())
 	if err != nil {
-		g.source.Unsupported("%v: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this object. A module of a registry: write a few lines of code that call it", err)
+		g.source.Unsupported("%v: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this "+
+			"object. A module of a registry: write a few lines of code that call it", err)
 		return nil, false
 	}
 	g.s.Source.Git = &v1alpha1.GitSource{Path: strings.Split(a.Path, "//")[0], Ref: convert.ShortRef(a.Ref)}
@@ -127,7 +133,8 @@ func (g *terraform) code() (*convert.Repository, bool) {
 		g.source.NotNeeded("of the address: %s", strings.Join(a.More, ", "))
 	}
 	if a.Secret {
-		g.source.ToDo("the user or password in the address is left out: put it into a Secret for the Repository's spec.credentials")
+		g.source.ToDo("the user or password in the address is left out: put it into a Secret for the Repository's " +
+			"spec.credentials")
 	}
 	return g.c.Repository(g.Ref.Namespace, a.URL, g.credentialsFor(a)), true
 }
@@ -140,14 +147,17 @@ func (g *terraform) engine() {
 	}
 	version.Became("spec.engine Terraform %s", g.s.Engine.Version)
 	if !version.Exists() {
-		g.Note(manifest.Became, version.Path, "spec.engine Terraform; without it the operator used the newest version; Cairn uses the version that the code requires, or the installation's default")
+		g.Note(manifest.Became, version.Path, "spec.engine Terraform; without it the operator used the newest "+
+			"version; Cairn uses the version that the code requires, or the installation's default")
 	}
 }
 
 func (g *terraform) state() {
 	if g.backend.Text() == "" {
-		states.MoveState(g.Object, g.s, g.backend, "", "without a backend block the operator's own template was the place (consul), which no object names")
-		g.Note(manifest.Became, g.backend.Path, "spec.suspend, until the state is here; or configure its backend in spec.backend")
+		states.MoveState(g.Object, g.s, g.backend, "", "without a backend block the operator's own template was the "+
+			"place (consul), which no object names")
+		g.Note(manifest.Became, g.backend.Path, "spec.suspend, until the state is here; or configure its backend in "+
+			"spec.backend")
 		return
 	}
 	p, err := states.ReadBackend(g.backend.Text())
@@ -173,7 +183,8 @@ func (g *terraform) apply() {
 		if g.requiresApproval {
 			g.s.Apply = v1alpha1.ApplyManual
 		}
-		g.Note(manifest.Became, "spec.requireApproval", "spec.apply %s; cairn approve, in place of a file on a volume", g.s.Apply)
+		g.Note(manifest.Became, "spec.requireApproval", "spec.apply %s; cairn approve, in place of a file on a volume",
+			g.s.Apply)
 	}
 	g.s.DeletionPolicy = v1alpha1.DeletionDestroy
 	if spec.At("ignoreDelete").Bool() {
@@ -187,12 +198,15 @@ func (g *terraform) outputs() {
 	if name := spec.At("outputsSecret"); name.Text() != "" {
 		g.s.Outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: name.Text()}}
 		name.Became("spec.outputs.secret")
-		name.ToDo("that Secret is the operator's, and Cairn does not change it. Once it is deleted with the old object, Cairn creates it; until then the condition Ready reports the conflict")
+		name.ToDo("that Secret is the operator's, and Cairn does not change it. Once it is deleted with the old " +
+			"object, Cairn creates it; until then the condition Ready reports the conflict")
 	}
 	for _, name := range []string{"outputsToInclude", "outputsToOmit"} {
-		spec.At(name).Unsupported("all outputs are in the Secret, those that were left out too: every user who may read it can read them. spec.outputs.configMap has those that are not sensitive")
+		spec.At(name).Unsupported("all outputs are in the Secret, those that were left out too: every user who may " +
+			"read it can read them. spec.outputs.configMap has those that are not sensitive")
 	}
-	spec.At("writeOutputsToStatus").NotNeeded("status.outputs has those that are not sensitive; the operator wrote the others there in clear, too")
+	spec.At("writeOutputsToStatus").NotNeeded("status.outputs has those that are not sensitive; the operator wrote " +
+		"the others there in clear, too")
 }
 
 // access is who the pods are to clouds.
@@ -204,7 +218,9 @@ func (g *terraform) access(from *convert.Repository) {
 	for _, f := range spec.At("credentials").Items() {
 		ref := f.At("secretNameRef")
 		if name := ref.At("name").Text(); name != "" {
-			g.r.EnvFrom = append(g.r.EnvFrom, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+			g.r.EnvFrom = append(g.r.EnvFrom,
+				corev1.EnvFromSource{
+					SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
 			ref.At("name").Became("spec.envFrom: the same Secret")
 		}
 		ref.At("key").Ignored("all keys are variables")
@@ -231,7 +247,9 @@ func (g *terraform) access(from *convert.Repository) {
 		g.account(f, annotations)
 	}
 	if g.r.ServiceAccountName == "" {
-		g.Note(manifest.Became, account.Path, "spec.runner runs as the namespace's default account: the operator created one for each generation, tf-...; where a cloud trusts that name, create a ServiceAccount and set it in spec.runner.serviceAccountName")
+		g.Note(manifest.Became, account.Path, "spec.runner runs as the namespace's default account: the operator "+
+			"created one for each generation, tf-...; where a cloud trusts that name, create a ServiceAccount and "+
+			"set it in spec.runner.serviceAccountName")
 	}
 	g.proxies()
 	g.moduleCredentials(from)
@@ -250,6 +268,7 @@ func (g *terraform) account(f manifest.Field, annotations map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		pairs = append(pairs, convert.Quote(key+"="+annotations[key]))
 	}
-	f.ToDo("create the ServiceAccount, and let the cloud trust it in place of tf-*: %s; %s", convert.Kubectl(g.Ref.Namespace, "create serviceaccount %s", name),
+	f.ToDo("create the ServiceAccount, and let the cloud trust it in place of tf-*: %s; %s",
+		convert.Kubectl(g.Ref.Namespace, "create serviceaccount %s", name),
 		convert.Kubectl(g.Ref.Namespace, "annotate serviceaccount %s %s", name, strings.Join(pairs, " ")))
 }

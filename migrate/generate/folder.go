@@ -29,7 +29,8 @@ type folder struct {
 	path string
 	// code is true when there is code for an engine, terragrunt when there is a terragrunt.hcl.
 	code, terragrunt bool
-	// backend is the type of its backend block; "cloud" for a cloud block. empty is true when the block has no arguments.
+	// backend is the type of its backend block; "cloud" for a cloud block. empty is true when the block has no
+	// arguments.
 	backend string
 	empty   bool
 	// missing are arguments that its type of backend requires and the block has not.
@@ -46,7 +47,8 @@ type folder struct {
 	terraform, pinned bool
 	// tfvars are files of variables that no engine reads by itself.
 	tfvars []string
-	// remoteState is the type of the backend that a file of Terragrunt's configures; anyBackend where it is no plain text.
+	// remoteState is the type of the backend that a file of Terragrunt's configures; anyBackend where it is no plain
+	// text.
 	remoteState string
 	// unit is true when its terragrunt.hcl names code to run; runs has the folder of that code if it is a local one.
 	unit bool
@@ -188,7 +190,8 @@ func (f *folder) read(fsys fs.FS, name string, isJSON bool, take func(*folder, h
 		return err
 	}
 	if info.Size() > largestCodeFile {
-		f.problems = append(f.problems, fmt.Sprintf("%s has more than %d bytes and was not read", path.Base(name), largestCodeFile))
+		f.problems = append(f.problems, fmt.Sprintf("%s has more than %d bytes and was not read", path.Base(name),
+			largestCodeFile))
 		return nil
 	}
 	text, err := fs.ReadFile(fsys, name)
@@ -215,7 +218,8 @@ func firstLine(err error) string {
 }
 
 var (
-	rootSchema      = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}, {Type: "provider", LabelNames: []string{"name"}}, {Type: "module", LabelNames: []string{"name"}}}}
+	rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"},
+		{Type: "provider", LabelNames: []string{"name"}}, {Type: "module", LabelNames: []string{"name"}}}}
 	terraformSchema = &hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "required_version"}},
 		Blocks:     []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"}},
@@ -224,7 +228,8 @@ var (
 	terragruntSchema = &hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "remote_state"}},
 		Blocks: []hcl.BlockHeaderSchema{
-			{Type: "remote_state"}, {Type: "generate", LabelNames: []string{"name"}}, {Type: "terraform"}, {Type: "include"},
+			{Type: "remote_state"}, {Type: "generate", LabelNames: []string{"name"}}, {Type: "terraform"},
+			{Type: "include"},
 		},
 	}
 	backendSchema  = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "backend"}}}
@@ -245,7 +250,8 @@ func (f *folder) engineCode(body hcl.Body) {
 			}
 		case "terraform":
 			in, _, _ := block.Body.PartialContent(terraformSchema)
-			if required := text(in.Attributes["required_version"]); required != "" && !slices.Contains(f.required, required) {
+			if required := text(in.Attributes["required_version"]); required != "" &&
+				!slices.Contains(f.required, required) {
 				f.required = append(f.required, required)
 			}
 			for _, b := range in.Blocks {
@@ -290,7 +296,8 @@ func (f *folder) includedCode(body hcl.Body) {
 		case "generate":
 			in, _, _ := block.Body.PartialContent(contentsSchema)
 			generated := &folder{}
-			if body, _ := hclparse.ParseAny([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
+			if body, _ := hclparse.ParseAny([]byte(literals(in.Attributes["contents"])), block.Labels[0],
+				false); body != nil {
 				generated.engineCode(body)
 			}
 			f.remoteState = cmp.Or(generated.backend, f.remoteState)

@@ -22,7 +22,8 @@ import (
 type Code struct {
 	// Files of it, or of a folder in it.
 	Files fs.FS
-	// Folder that Files are of, from the repository's root; empty for the root. Above are the files of the folders above it, the nearest first.
+	// Folder that Files are of, from the repository's root; empty for the root. Above are the files of the folders
+	// above it, the nearest first.
 	Folder string
 	Above  []fs.FS
 	// URL of the repository, and the ref; no ref takes the default branch.
@@ -51,15 +52,16 @@ func (e *AddressError) Error() string {
 }
 func (e *AddressError) Unwrap() error { return e.err }
 
-// Generate creates a Stack for each root module of a repository. A root module has a backend block, or no other module calls it; of code that
-// units of Terragrunt run, these are the root modules. The notes name what is skipped.
+// Generate creates a Stack for each root module of a repository. A root module has a backend block, or no other module
+// calls it; of code that units of Terragrunt run, these are the root modules. The notes name what is skipped.
 func Generate(in Code) (convert.Result, error) {
 	a, err := convert.ReadAddress(in.URL)
 	if err != nil {
 		return convert.Result{}, &AddressError{withoutUser(in.URL), err}
 	}
 	if a.Path != "" {
-		return convert.Result{}, fmt.Errorf("the repository's URL has the path %s in it: use that of the repository", a.Path)
+		return convert.Result{}, fmt.Errorf("the repository's URL has the path %s in it: use that of the repository",
+			a.Path)
 	}
 	folders, err := readCode(in.Files)
 	if err != nil {
@@ -69,7 +71,8 @@ func Generate(in Code) (convert.Result, error) {
 	if err != nil {
 		return convert.Result{}, err
 	}
-	g := &generator{Code: in, folders: folders, above: above, called: map[string]string{}, runs: map[string]string{}, names: map[string]bool{}}
+	g := &generator{Code: in, folders: folders, above: above, called: map[string]string{}, runs: map[string]string{},
+		names: map[string]bool{}}
 	for _, from := range slices.Sorted(maps.Keys(folders)) {
 		for _, to := range folders[from].calls {
 			if g.called[to] == "" && to != from {
@@ -133,22 +136,26 @@ func shown(at string) string {
 
 func (g *generator) note(at string, outcome manifest.Outcome, field, format string, args ...any) {
 	g.r.Notes = append(g.r.Notes, manifest.Note{
-		Object: manifest.Ref{Kind: "Folder", Name: shown(path.Join(g.Folder, at))}, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...),
+		Object: manifest.Ref{Kind: "Folder", Name: shown(path.Join(g.Folder, at))}, Field: field, Outcome: outcome,
+		Text: fmt.Sprintf(format, args...),
 	})
 }
 
 // folder adds the Stack of a folder, or a note why there is none.
 func (g *generator) folder(f *folder) {
 	if f.unitStack && !f.terragrunt {
-		g.note(f.path, manifest.Unsupported, "terragrunt.stack.hcl", "Cairn does not run it: run `terragrunt stack generate` there, "+
-			"commit the units that it creates, and then: cairn generate %s", path.Join(g.Folder, f.path, ".terragrunt-stack"))
+		g.note(f.path, manifest.Unsupported, "terragrunt.stack.hcl",
+			"Cairn does not run it: run `terragrunt stack generate` there, "+
+				"commit the units that it creates, and then: cairn generate %s",
+			path.Join(g.Folder, f.path, ".terragrunt-stack"))
 	}
 	switch {
 	case !f.code && !f.terragrunt:
 		return
 	case f.terragrunt && !f.unit && !f.code:
 		if !f.includes {
-			g.note(f.path, manifest.NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for others to include")
+			g.note(f.path, manifest.NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for "+
+				"others to include")
 			return
 		}
 	case f.terragrunt:
@@ -160,23 +167,29 @@ func (g *generator) folder(f *folder) {
 		g.note(f.path, manifest.NotNeeded, "", "no Stack: a module that %s calls", g.called[f.path])
 		return
 	case inLibrary(f.path):
-		g.note(f.path, manifest.NotNeeded, "", "no Stack: it has no backend block, and by its path it is for others to call or to look at. If it is a root module after all, write a Stack for it")
+		g.note(f.path, manifest.NotNeeded, "", "no Stack: it has no backend block, and by its path it is for others "+
+			"to call or to look at. If it is a root module after all, write a Stack for it")
 		return
 	}
 	stack := v1alpha1.Stack{}
 	stack.APIVersion, stack.Kind = v1alpha1.GroupVersion.String(), "Stack"
 	stack.Namespace, stack.Name = g.Namespace, g.name(f.path)
-	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: g.from.Name}, Path: path.Join(g.Folder, f.path)}
+	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: g.from.Name},
+		Path: path.Join(g.Folder, f.path)}
 	g.note(f.path, manifest.Became, "", "Stack %s", stack.Name)
 	g.engine(f, &stack.Spec)
 	g.state(f, &stack)
 	stack.Spec.Apply, stack.Spec.DeletionPolicy = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
 	for _, file := range f.tfvars {
-		g.note(f.path, manifest.ToDo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, create a Stack for each", path.Join(g.Folder, file))
+		g.note(f.path, manifest.ToDo, path.Base(file),
+			"the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each "+
+				"environment, create a Stack for each", path.Join(g.Folder, file))
 	}
 	for _, link := range f.links {
-		g.note(f.path, manifest.ToDo, shown(path.Join(g.Folder, link)), "it is a symbolic link to this folder, and has no Stack: if its path selects "+
-			"another state or other variables, write a Stack with spec.source.git.path %s", path.Join(g.Folder, link))
+		g.note(f.path, manifest.ToDo, shown(path.Join(g.Folder, link)),
+			"it is a symbolic link to this folder, and has no Stack: if its path selects "+
+				"another state or other variables, write a Stack with spec.source.git.path %s",
+			path.Join(g.Folder, link))
 	}
 	for _, problem := range f.problems {
 		g.note(f.path, manifest.ToDo, "", "%s", problem)
@@ -201,10 +214,12 @@ func (g *generator) name(at string) string {
 func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	if f.terragrunt {
 		spec.Engine.Name = v1alpha1.EngineTerragrunt
-		g.note(f.path, manifest.Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is the one of the code, or the newest")
+		g.note(f.path, manifest.Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is the one of "+
+			"the code, or the newest")
 		if named, _ := g.versionFile(f.path); named {
 			spec.Engine.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform}
-			g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file sets the version of each Run")
+			g.note(f.path, manifest.Became, ".terraform-version",
+				"spec.engine.wrapped.name Terraform; the file sets the version of each Run")
 		}
 		return
 	}
@@ -214,11 +229,13 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	switch {
 	case named:
 		spec.Engine.Name = v1alpha1.EngineTerraform
-		g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.name Terraform; the file sets the version of each Run")
+		g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.name Terraform; the file sets the version "+
+			"of each Run")
 	case pinned:
 		g.note(f.path, manifest.Became, ".opentofu-version", "the file sets the version of each Run")
 	case required == "":
-		g.note(f.path, manifest.Became, "required_version", "spec.engine: the code asks for no version, so it is the installation's default version of OpenTofu")
+		g.note(f.path, manifest.Became, "required_version", "spec.engine: the code asks for no version, so it is the "+
+			"installation's default version of OpenTofu")
 	default:
 		spec.Engine.Version = required
 		if meets(required, firstTofu, NewestTofu) {
@@ -228,15 +245,19 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 		spec.Engine.Name = v1alpha1.EngineTerraform
 		const none = "no OpenTofu from 1.%d to 1.%d, the newest that this version of Cairn knows, meets it"
 		if meets(required, 0, newestTerraform) {
-			g.note(f.path, manifest.Became, "required_version", "spec.engine Terraform %q: "+none, required, firstTofu, NewestTofu)
+			g.note(f.path, manifest.Became, "required_version", "spec.engine Terraform %q: "+none, required, firstTofu,
+				NewestTofu)
 			return
 		}
-		g.note(f.path, manifest.ToDo, "required_version", "spec.engine Terraform %q: "+none+", and no Terraform to 1.%d does: correct "+
-			"the code, or set spec.engine to an engine and a version that exist", required, firstTofu, NewestTofu, newestTerraform)
+		g.note(f.path, manifest.ToDo, "required_version", "spec.engine Terraform %q: "+none+
+			", and no Terraform to 1.%d does: correct "+
+			"the code, or set spec.engine to an engine and a version that exist", required, firstTofu, NewestTofu,
+			newestTerraform)
 	}
 }
 
-// versionFile returns whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
+// versionFile returns whether a version file of the folder, or of one above it, names Terraform, and whether there is
+// any.
 func (g *generator) versionFile(at string) (terraform, any bool) {
 	for _, f := range g.upwards(at) {
 		if f.pinned {
@@ -292,17 +313,21 @@ func (g *generator) state(f *folder, stack *v1alpha1.Stack) {
 	switch {
 	case backend == "cloud", backend == "remote":
 		spec.Suspend = true
-		g.note(f.path, manifest.Unsupported, field, "%s runs the engine elsewhere: take the block out of the code and move the state "+
-			"("+build.Docs+"how-to/migrate-states.md#move-a-state-to-cairn). The Stack is suspended until then", backend)
+		g.note(f.path, manifest.Unsupported, field, "%s runs the engine elsewhere: take the block out of the code "+
+			"and move the state ("+build.Docs+"how-to/migrate-states.md#move-a-state-to-cairn). The Stack is "+
+			"suspended until then", backend)
 	case backend == "" && f.includes:
-		g.note(f.path, manifest.ToDo, "remote_state", "Cairn keeps the state, for no remote_state was found in the folder or above it. If what the unit "+
-			"includes has one, set spec.backend: {fromCode: true}; without that the first Run fails with the reason BackendInCode")
+		g.note(f.path, manifest.ToDo, "remote_state", "Cairn keeps the state, for no remote_state was found in the "+
+			"folder or above it. If what the unit includes has one, set spec.backend: {fromCode: true}; without that "+
+			"the first Run fails with the reason BackendInCode")
 	case backend == "", backend == "local":
-		g.note(f.path, manifest.ToDo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, "+
-			"put it in before the first plan is applied: %s", convert.Cairn(stack.Namespace, "state push %s terraform.tfstate", stack.Name))
+		g.note(f.path, manifest.ToDo, "backend", "Cairn keeps the state, for no backend of the code does. If there "+
+			"is a terraform.tfstate, put it in before the first plan is applied: %s",
+			convert.Cairn(stack.Namespace, "state push %s terraform.tfstate", stack.Name))
 	default:
 		spec.Backend = &v1alpha1.Backend{FromCode: true}
-		g.note(f.path, manifest.Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)
+		g.note(f.path, manifest.Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it",
+			backend)
 		if field != "backend" || f.terragrunt {
 			break
 		}
@@ -330,9 +355,11 @@ func (g *generator) remoteState(f *folder) string {
 // repository adds the notes on the Repository.
 func (g *generator) repository(a convert.Address) {
 	g.from.Spec.Ref = g.Ref
-	ref := manifest.Ref{Kind: "Repository", Namespace: g.Namespace, Name: g.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
+	ref := manifest.Ref{Kind: "Repository", Namespace: g.Namespace, Name: g.from.Name,
+		APIVersion: v1alpha1.GroupVersion.String()}
 	add := func(outcome manifest.Outcome, field, format string, args ...any) {
-		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...)})
+		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome,
+			Text: fmt.Sprintf(format, args...)})
 	}
 	add(manifest.Became, "spec.url", "%s", a.URL)
 	name := g.from.Name + "-git"
@@ -340,12 +367,16 @@ func (g *generator) repository(a convert.Address) {
 		add(manifest.ToDo, "spec.url", "the user or password in the URL is left out")
 	}
 	if strings.HasPrefix(a.URL, "http") {
-		add(manifest.ToDo, "spec.credentials", "if the repository is private, create Secret %s and name it in spec.credentials: %s", name,
-			convert.CreateSecret(g.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
+		add(manifest.ToDo, "spec.credentials", "if the repository is private, create Secret %s and name it in "+
+			"spec.credentials: %s", name,
+			convert.CreateSecret(g.Namespace, name, "username", "FILE_WITH_USER", "password",
+				"FILE_WITH_PASSWORD_OR_TOKEN"))
 	} else {
 		g.from.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
 		add(manifest.ToDo, "spec.credentials", "create Secret %s, with a key that may read: %s", name,
-			convert.CreateSecret(g.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", convert.KnownHosts(a.Host)))
+			convert.CreateSecret(g.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts",
+				convert.KnownHosts(a.Host)))
 	}
-	add(manifest.Became, "", "%d Stacks, with spec.apply Manual and spec.deletionPolicy Orphan until you trust them", len(g.r.Stacks))
+	add(manifest.Became, "", "%d Stacks, with spec.apply Manual and spec.deletionPolicy Orphan until you trust them",
+		len(g.r.Stacks))
 }

@@ -23,7 +23,8 @@ const (
 
 // environments are names of folders by which a part of a path is named env.
 var environments = []string{
-	"dev", "development", "test", "testing", "qa", "int", "integration", "stage", "staging", "preprod", "prod", "production", "live", "sandbox",
+	"dev", "development", "test", "testing", "qa", "int", "integration", "stage", "staging", "preprod", "prod",
+	"production", "live", "sandbox",
 }
 
 // replaced are the characters of paths that the names of Stacks have a hyphen for, and that an expression can replace.
@@ -34,9 +35,11 @@ const replaced = "/_. @+=,~"
 func (g *generator) stackSet() error {
 	shape := g.commonShape()
 	covered, name := g.covered(shape)
-	ref := manifest.Ref{Kind: "StackSet", Namespace: g.Namespace, Name: g.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
+	ref := manifest.Ref{Kind: "StackSet", Namespace: g.Namespace, Name: g.from.Name,
+		APIVersion: v1alpha1.GroupVersion.String()}
 	var note noteFunc = func(outcome manifest.Outcome, field, format string, args ...any) {
-		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...)})
+		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome,
+			Text: fmt.Sprintf(format, args...)})
 	}
 	if len(covered) < 2 {
 		note(manifest.NotNeeded, "", "no StackSet: no two root modules can share a template")
@@ -59,12 +62,14 @@ func (g *generator) stackSet() error {
 		set.Spec.MaxStacks = new(int32(min(n, mostStacks)))
 	}
 	g.r.StackSets = []v1alpha1.StackSet{set}
-	note(manifest.Became, "spec.generators", "%d Stacks, one for each directory that matches %s", len(covered), strings.Join(include, ", "))
+	note(manifest.Became, "spec.generators", "%d Stacks, one for each directory that matches %s", len(covered),
+		strings.Join(include, ", "))
 	g.r.Stacks = slices.DeleteFunc(g.r.Stacks, func(s v1alpha1.Stack) bool {
 		if covered[s.Spec.Source.Git.Path] {
 			return true
 		}
-		note(manifest.Became, "", "Stack %s stays a Stack of its own: its settings, or its name, are not those of the template", s.Name)
+		note(manifest.Became, "", "Stack %s stays a Stack of its own: its settings, or its name, are not those of "+
+			"the template", s.Name)
 		return false
 	})
 	return nil
@@ -83,7 +88,8 @@ func (g *generator) generatorOf(
 		if exclude, err = g.excludesOf(include, covered, true); err == nil {
 			of.Terragrunt = &v1alpha1.StackSetTerragrunt{Include: include, Exclude: exclude}
 		} else {
-			note(manifest.ToDo, "spec.generators", "directories in place of terragrunt, so that spec.dependsOn is not set: %v", err)
+			note(manifest.ToDo, "spec.generators", "directories in place of terragrunt, so that spec.dependsOn is "+
+				"not set: %v", err)
 		}
 	}
 	if of.Terragrunt == nil {
@@ -93,7 +99,8 @@ func (g *generator) generatorOf(
 		of.Directories = &v1alpha1.StackSetDirectories{Include: include, Exclude: exclude}
 	}
 	if len(exclude) > 0 {
-		note(manifest.Became, "exclude", "directories that are no root modules, or have a Stack of their own: %s", strings.Join(exclude, ", "))
+		note(manifest.Became, "exclude", "directories that are no root modules, or have a Stack of their own: %s",
+			strings.Join(exclude, ", "))
 	}
 	return of, nil
 }
@@ -134,8 +141,8 @@ func (g *generator) commonShape() (most string) {
 	return most
 }
 
-// covered are the directories of a shape whose Stacks have the name that an expression of the directory returns, and the
-// expression.
+// covered are the directories of a shape whose Stacks have the name that an expression of the directory returns, and
+// the expression.
 func (g *generator) covered(shape string) (directories map[string]bool, name string) {
 	var same []v1alpha1.Stack
 	for _, s := range g.r.Stacks {
@@ -184,8 +191,8 @@ func isPlain(at string) bool {
 	})
 }
 
-// patternsOf are patterns that match directories: one for all that are equally deep and have the same first part below a
-// folder, or an environment there. What differs in them becomes a capture.
+// patternsOf are patterns that match directories: one for all that are equally deep and have the same first part below
+// a folder, or an environment there. What differs in them becomes a capture.
 func patternsOf(folder string, directories []string) (patterns []string) {
 	depth := 0
 	if folder != "" {
@@ -232,12 +239,13 @@ func patternOf(paths [][]string) string {
 	return path.Join(parts...)
 }
 
-// excludesOf are globs for the directories that patterns match, and that the StackSet has no Stack for. With units it is
-// for the generator of Terragrunt units.
+// excludesOf are globs for the directories that patterns match, and that the StackSet has no Stack for. With units it
+// is for the generator of Terragrunt units.
 func (g *generator) excludesOf(include []string, covered map[string]bool, units bool) ([]string, error) {
 	matched := func(by items.Directories) (map[string]bool, error) {
 		files := g.markers()
-		found, err := items.Items(context.Background(), []items.Generator{{Directories: &by}}, files, g.Units, len(files))
+		found, err := items.Items(context.Background(), []items.Generator{{Directories: &by}}, files, g.Units,
+			len(files))
 		all := map[string]bool{}
 		for _, item := range found {
 			all[item.Directory] = true
@@ -262,8 +270,9 @@ func (g *generator) excludesOf(include []string, covered map[string]bool, units 
 		}
 	}
 	if len(include) > mostPatterns || len(by.Exclude) > mostPatterns {
-		return nil, fmt.Errorf("a StackSet would need %d patterns to include and %d to exclude directories, and %d are possible: "+
-			"generate single Stacks, or a StackSet for a subdirectory", len(include), len(by.Exclude), mostPatterns)
+		return nil, fmt.Errorf("a StackSet would need %d patterns to include and %d to exclude directories, and %d "+
+			"are possible: generate single Stacks, or a StackSet for a subdirectory", len(include), len(by.Exclude),
+			mostPatterns)
 	}
 	if all, err = matched(by); err == nil && !maps.Equal(all, covered) {
 		err = fmt.Errorf("no patterns match exactly the root modules: generate single Stacks")
@@ -299,8 +308,8 @@ func (g *generator) markers() (files []string) {
 	return files
 }
 
-// excludeOf is a glob for a directory: for all directories of modules where it is one of those, and there is no Stack for
-// any.
+// excludeOf is a glob for a directory: for all directories of modules where it is one of those, and there is no Stack
+// for any.
 func excludeOf(dir string, covered map[string]bool) string {
 	for part := range strings.SplitSeq(dir, "/") {
 		has := func(of string) bool { return slices.Contains(strings.Split(of, "/"), part) }

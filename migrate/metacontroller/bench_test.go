@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// BenchmarkHooks calls the hooks over HTTP as metacontroller does, and a handler that reads the body and returns {}. At a thousand calls per second
-// the time of each call includes the wait for a connection.
+// BenchmarkHooks calls the hooks over HTTP as metacontroller does, and a handler that reads the body and returns {}. At
+// a thousand calls per second the time of each call includes the wait for a connection.
 func BenchmarkHooks(b *testing.B) {
 	hooks := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 	empty := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,8 @@ func BenchmarkHooks(b *testing.B) {
 	}
 }
 
-// load calls b.N times from as many connections as metacontroller has workers in large installations, one call each every, and reports their duration.
+// load calls b.N times from as many connections as metacontroller has workers in large installations, one call each
+// every, and reports their duration.
 func load(b *testing.B, url string, body []byte, every time.Duration) {
 	const workers = 32
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}

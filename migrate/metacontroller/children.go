@@ -14,8 +14,8 @@ import (
 // Object is one of Kubernetes.
 type Object = map[string]any
 
-// Observed are the children or attachments that are there: by kind and apiVersion, as in Stack.cairn.dev/v1alpha1, and then by a name, whose
-// form depends on the hook's version.
+// Observed are the children or attachments that are there: by kind and apiVersion, as in Stack.cairn.dev/v1alpha1, and
+// then by a name, whose form depends on the hook's version.
 type Observed map[string]map[string]Object
 
 // known returns true if a request lists the objects of a kind, even if it lists none.
@@ -81,7 +81,8 @@ func (o Observed) changes(wanted []Object) bool {
 	return false
 }
 
-// asItIs is the answer with which an object stays as it is: what was answered last or, where that is not known, what it has.
+// asItIs is the answer with which an object stays as it is: what was answered last or, where that is not known, what it
+// has.
 func asItIs(object Object) Object {
 	if last := answeredLast(object); last != nil {
 		return last
@@ -101,7 +102,8 @@ func asItIs(object Object) Object {
 }
 
 func sameName(a, b Object) bool {
-	return a["apiVersion"] == b["apiVersion"] && a["kind"] == b["kind"] && at(a, "metadata", "name") == at(b, "metadata", "name")
+	return a["apiVersion"] == b["apiVersion"] && a["kind"] == b["kind"] &&
+		at(a, "metadata", "name") == at(b, "metadata", "name")
 }
 
 // at is a value in an object; nil when it does not exist.
@@ -134,7 +136,8 @@ func number(object Object, names ...string) int64 {
 // deleted returns true if an object is being deleted.
 func deleted(object Object) bool { return text(object, "metadata", "deletionTimestamp") != "" }
 
-// adopt takes off a child's metadata what metacontroller writes there itself: with a label or annotation from the parent it would lose it.
+// adopt takes off a child's metadata what metacontroller writes there itself: with a label or annotation from the
+// parent it would lose it.
 func adopt(child Object) Object {
 	for _, name := range []string{"labels", "annotations"} {
 		values, _ := at(child, "metadata", name).(map[string]any)

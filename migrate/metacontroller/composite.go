@@ -37,23 +37,27 @@ const (
 
 // Composite converts a Terraform to a Repository and a Stack, and reports the Stack in the Terraform's status.
 //
-// When the Terraform is deleted the Stack is no longer wanted, so that it is deleted and destroys its resources; the Repository stays, and the
-// Terraform, until no Stack is observed any more. A Terraform that the controller's selector does not match any longer is finalized, and its
-// children stay: taking a label away destroys nothing.
+// When the Terraform is deleted the Stack is no longer wanted, so that it is deleted and destroys its resources; the
+// Repository stays, and the Terraform, until no Stack is observed any more. A Terraform that the controller's selector
+// does not match any longer is finalized, and its children stay: taking a label away destroys nothing.
 func Composite(r CompositeRequest, o Options) (CompositeAnswer, error) {
 	if err := r.Controller.check("stacks", "repositories"); err != nil {
 		return CompositeAnswer{}, err
 	}
-	if got, kind := text(r.Parent, "apiVersion"), text(r.Parent, "kind"); got != parentAPIVersion || kind != parentKind {
-		return CompositeAnswer{}, requestErrorf("the parent is a %.100q of %.100q: it has to be a %s of %s", kind, got, parentKind, parentAPIVersion)
+	if got, kind := text(r.Parent, "apiVersion"), text(r.Parent, "kind"); got != parentAPIVersion ||
+		kind != parentKind {
+		return CompositeAnswer{}, requestErrorf("the parent is a %.100q of %.100q: it has to be a %s of %s", kind, got,
+			parentKind, parentAPIVersion)
 	}
 	switch {
 	case r.Finalizing && deleted(r.Parent):
 		return r.finalize()
 	case r.Finalizing:
-		return CompositeAnswer{Status: r.status(), Children: r.Children.kept("Repository", "Stack"), Finalized: true}, nil
+		return CompositeAnswer{Status: r.status(), Children: r.Children.kept("Repository", "Stack"), Finalized: true},
+			nil
 	case deleted(r.Parent): // there is no finalize hook, and then metacontroller leaves children alone
-		return CompositeAnswer{Status: stateOf(r.Children.of("Stack")).status(), Children: r.Children.kept("Repository", "Stack")}, nil
+		return CompositeAnswer{Status: stateOf(r.Children.of("Stack")).status(),
+			Children: r.Children.kept("Repository", "Stack")}, nil
 	}
 	children, about, err := childrenOf(r.Parent, o)
 	if err != nil {
@@ -62,18 +66,22 @@ func Composite(r CompositeRequest, o Options) (CompositeAnswer, error) {
 	}
 	now := stateAfter(r.Children, children)
 	now.message += about
-	return CompositeAnswer{Status: now.status(), Children: append(children, r.Children.others("Stack", children)...)}, nil
+	return CompositeAnswer{Status: now.status(), Children: append(children, r.Children.others("Stack", children)...)},
+		nil
 }
 
 func (r CompositeRequest) finalize() (CompositeAnswer, error) {
 	stacks := r.Children.of("Stack")
 	switch {
 	case !r.Children.known("Stack"):
-		return CompositeAnswer{}, requestErrorf("the request does not list Stacks: the controller has to list stacks of cairn.dev/v1alpha1 among its childResources")
+		return CompositeAnswer{},
+			requestErrorf("the request does not list Stacks: the controller has to list stacks of cairn.dev/v1alpha1 " +
+				"among its childResources")
 	case len(stacks) > 0:
 		return CompositeAnswer{Status: ending(stacks).status(), Children: r.Children.kept("Repository")}, nil
 	}
-	return CompositeAnswer{Status: state{completed, "the Stack is gone"}.status(), Children: []Object{}, Finalized: true}, nil
+	return CompositeAnswer{Status: state{completed, "the Stack is gone"}.status(), Children: []Object{},
+		Finalized: true}, nil
 }
 
 // status is the parent's, as it is; what metacontroller adds it adds again.
@@ -87,7 +95,8 @@ func (r CompositeRequest) status() Object {
 	return status
 }
 
-// childrenOf creates the children of a parent, each with the parent's name, and names the fields of the parent that need a change.
+// childrenOf creates the children of a parent, each with the parent's name, and names the fields of the parent that
+// need a change.
 func childrenOf(parent Object, o Options) (children []Object, about string, err error) {
 	result, err := convert.Objects(alustan.Kinds, []unstructured.Unstructured{{Object: parent}})
 	if err != nil {

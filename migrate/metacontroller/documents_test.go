@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// TestObjectsOfTheAlustanDocument checks that the objects of alustan's design document are converted as by `cairn migrate`, except for the options of the controller. They
-// are Pending first, and the second response equals the first one.
+// TestObjectsOfTheAlustanDocument checks that the objects of alustan's design document are converted as by `cairn
+// migrate`, except for the options of the controller. They are Pending first, and the second response equals the first
+// one.
 func TestObjectsOfTheAlustanDocument(t *testing.T) {
 	for _, name := range []string{"document-inline", "document-configmap"} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +37,8 @@ func TestObjectsOfTheAlustanDocument(t *testing.T) {
 			}
 			want := read(name + ".golden.yaml")["Stack"]
 			set(want, "example-terraformconfig", "spec", "source", "git", "repository", "name")
-			r := CompositeRequest{Parent: read(name + ".yaml")["Terraform"], Children: Observed{"Stack.cairn.dev/v1alpha1": {}, "Repository.cairn.dev/v1alpha1": {}}}
+			r := CompositeRequest{Parent: read(name + ".yaml")["Terraform"],
+				Children: Observed{"Stack.cairn.dev/v1alpha1": {}, "Repository.cairn.dev/v1alpha1": {}}}
 			first, second := answerTo(t, r), answerTo(t, r)
 			if first.Status["state"] != pending || len(first.Children) != 2 {
 				t.Fatalf("%+v", first)

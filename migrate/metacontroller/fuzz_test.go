@@ -7,7 +7,8 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// FuzzComposite checks that a response to any request is valid for metacontroller, and only deletes the Stack of a deleted parent.
+// FuzzComposite checks that a response to any request is valid for metacontroller, and only deletes the Stack of a
+// deleted parent.
 func FuzzComposite(f *testing.F) {
 	for _, body := range recorded(f, "composite") {
 		f.Add(body)
@@ -61,7 +62,8 @@ func safe(t *testing.T, observed Observed, children []Object, finalized, finaliz
 	}
 	for _, stack := range there {
 		// metacontroller sends only Stacks in this group.
-		if stack["apiVersion"] == "cairn.dev/v1alpha1" && stack["kind"] == "Stack" && !slices.Contains(stays, text(stack, "metadata", "name")) {
+		if stack["apiVersion"] == "cairn.dev/v1alpha1" && stack["kind"] == "Stack" &&
+			!slices.Contains(stays, text(stack, "metadata", "name")) {
 			t.Errorf("Stack %v would be deleted; %v would remain", at(stack, "metadata", "name"), stays)
 		}
 	}

@@ -27,7 +27,8 @@ const (
 	mostValues = 250_000
 	// timeout of a request, below metacontroller's own of 10 s.
 	timeout = 8 * time.Second
-	// atOnce is how many requests are worked on; each takes a fraction of a millisecond, and memory some times its body.
+	// atOnce is how many requests are worked on; each takes a fraction of a millisecond, and memory some times its
+	// body.
 	atOnce = 8
 )
 
@@ -51,9 +52,9 @@ type HandlerOptions struct {
 //	POST /sync, POST /finalize                                                       a CompositeController's hooks, for alustan's Terraforms
 //	POST /metacontroller/configmaps/sync, POST /metacontroller/configmaps/finalize   a DecoratorController's hooks, for ConfigMaps
 //
-// Both paths of a pair are the same: the request contains whether it is to finalize. The parameter apply is spec.apply of the Stacks, Manual by
-// default. 200 is an answer; 400 no request of metacontroller, 413 too large, 422 a request or a controller that cannot be answered safely,
-// 429 too many at once: all as RFC 9457 has them.
+// Both paths of a pair are the same: the request contains whether it is to finalize. The parameter apply is spec.apply
+// of the Stacks, Manual by default. 200 is an answer; 400 no request of metacontroller, 413 too large, 422 a request or
+// a controller that cannot be answered safely, 429 too many at once: all as RFC 9457 has them.
 type Handler struct {
 	HandlerOptions
 	mux   *http.ServeMux
@@ -96,7 +97,8 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 			problem(w, http.StatusTooManyRequests, "too many requests at once: try again")
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)) // a connection without deadlines is none of the server's
+		// a connection without deadlines is none of the server's
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
 		if err == nil {
 			body, err = respond(body, r.URL.Query().Get("apply"), decide)
@@ -116,7 +118,8 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 }
 
 // respond is the answer to a body, as bytes: the same for the same.
-func respond[Request, Answer any](body []byte, apply string, decide func(Request, Options) (Answer, error)) ([]byte, error) {
+func respond[Request, Answer any](body []byte, apply string, decide func(Request, Options) (Answer, error)) ([]byte,
+	error) {
 	o := Options{Apply: v1alpha1.ApplyPolicy(cmp.Or(apply, string(v1alpha1.ApplyManual)))}
 	switch o.Apply {
 	case v1alpha1.ApplyManual, v1alpha1.ApplyAutomatic, v1alpha1.ApplyNever:

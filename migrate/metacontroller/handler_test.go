@@ -24,11 +24,14 @@ func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *ht
 func TestHandlerAnswers(t *testing.T) {
 	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 	for hook, paths := range map[string][]string{
-		"composite": {"/sync", "/finalize"}, "decorator": {"/metacontroller/configmaps/sync", "/metacontroller/configmaps/finalize"},
+		"composite": {"/sync", "/finalize"}, "decorator": {"/metacontroller/configmaps/sync",
+			"/metacontroller/configmaps/finalize"},
 	} {
 		for _, path := range paths {
-			w := call(t, h, http.MethodPost, path, bytes.NewReader(recorded(t, hook)["testdata/recorded/"+hook+"/create"]))
-			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || !json.Valid(w.Body.Bytes()) {
+			w := call(t, h, http.MethodPost, path,
+				bytes.NewReader(recorded(t, hook)["testdata/recorded/"+hook+"/create"]))
+			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" ||
+				!json.Valid(w.Body.Bytes()) {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}
 		}
@@ -50,7 +53,8 @@ func TestHandlerAnswers(t *testing.T) {
 			Status int
 			Detail string
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code || !strings.Contains(p.Detail, c.message) ||
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code ||
+			!strings.Contains(p.Detail, c.message) ||
 			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %.40s: %d %s", c.path, c.body, w.Code, w.Body)
 		}
@@ -70,7 +74,8 @@ func TestHandlerAnswers(t *testing.T) {
 
 func TestBodiesAreNotLogged(t *testing.T) {
 	var lines bytes.Buffer
-	h := NewHandler(HandlerOptions{Log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	h := NewHandler(HandlerOptions{
+		Log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	r := request(t, "create")
 	set(r.Parent, Object{"TF_VAR_password": "canary-1"}, "spec", "variables")
 	good, err := json.Marshal(r)

@@ -1,12 +1,14 @@
-// Package metacontroller answers the hooks of metacontroller (https://metacontroller.github.io/metacontroller): for a CompositeController whose
-// parents are alustan's Terraforms, and for a DecoratorController that adds a Stack to a ConfigMap.
+// Package metacontroller answers the hooks of metacontroller (https://metacontroller.github.io/metacontroller): for a
+// CompositeController whose parents are alustan's Terraforms, and for a DecoratorController that adds a Stack to a
+// ConfigMap.
 //
-// An answer is a function of the request alone. It is there at once: no cluster is asked and nothing is waited for, since metacontroller
-// sends what it observes, and asks again when that changes. It has only the keys that metacontroller's types have, as some installs
-// reject others.
+// An answer is a function of the request alone. It is there at once: no cluster is asked and nothing is waited for,
+// since metacontroller sends what it observes, and asks again when that changes. It has only the keys that
+// metacontroller's types have, as some installs reject others.
 //
-// What must stay true: a child that is not in an answer is deleted, and a Stack that is deleted destroys its resources. So children that are
-// there stay in every answer, as they are where nothing better is known, but for a Stack whose parent is being deleted.
+// What must stay true: a child that is not in an answer is deleted, and a Stack that is deleted destroys its resources.
+// So children that are there stay in every answer, as they are where nothing better is known, but for a Stack whose
+// parent is being deleted.
 package metacontroller
 
 import (
@@ -38,8 +40,8 @@ type Resource struct {
 	} `json:"updateStrategy"`
 }
 
-// RequestError is what is wrong with a request, for the author of the controller's manifest. Nothing changes in the cluster then:
-// metacontroller records it in an event of the parent, and tries again.
+// RequestError is what is wrong with a request, for the author of the controller's manifest. Nothing changes in the
+// cluster then: metacontroller records it in an event of the parent, and tries again.
 type RequestError struct{ text string }
 
 // Error has what to do.
@@ -52,7 +54,8 @@ func requestErrorf(format string, args ...any) error {
 // inPlace is the only way in which children may be updated.
 const inPlace = "InPlace"
 
-// check rejects a controller with which Stacks would be destroyed, or never see a change. A request without one is as if it were right.
+// check rejects a controller with which Stacks would be destroyed, or never see a change. A request without one is as
+// if it were right.
 func (c *Controller) check(resources ...string) error {
 	if c == nil || c.Spec == nil {
 		return nil
@@ -66,13 +69,15 @@ func (c *Controller) check(resources ...string) error {
 			}
 			found = true
 			if r.UpdateStrategy.Method != inPlace {
-				return requestErrorf("the controller updates %s by %q: it has to be updateStrategy: {method: %s}. Without a method no change would reach them, "+
-					"and any other deletes a Stack at each change, which destroys its resources", want, r.UpdateStrategy.Method, inPlace)
+				return requestErrorf("the controller updates %s by %q: it has to be updateStrategy: {method: %s}. "+
+					"Without a method no change would reach them, and any other deletes a Stack at each change, "+
+					"which destroys its resources", want, r.UpdateStrategy.Method, inPlace)
 			}
 		}
 		if !found {
-			return requestErrorf("the controller does not list %s of %s with updateStrategy: {method: %s} among its childResources or attachments: "+
-				"it could not be known whether they are there", want, v1alpha1.GroupVersion, inPlace)
+			return requestErrorf("the controller does not list %s of %s with updateStrategy: {method: %s} among its "+
+				"childResources or attachments: it could not be known whether they are there", want,
+				v1alpha1.GroupVersion, inPlace)
 		}
 	}
 	return nil

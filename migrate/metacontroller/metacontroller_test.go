@@ -69,7 +69,8 @@ func set(o Object, value any, path ...string) {
 func TestFinalizerIsRemovedWithoutAnObservedStack(t *testing.T) {
 	for _, name := range []string{"delete", "destroying"} {
 		a := answerTo(t, request(t, name))
-		if a.Finalized || names(a.Children, "Stack") != nil || !slices.Equal(names(a.Children, "Repository"), []string{"infra"}) {
+		if a.Finalized || names(a.Children, "Stack") != nil || !slices.Equal(names(a.Children, "Repository"),
+			[]string{"infra"}) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
@@ -93,7 +94,8 @@ func TestInvalidTerraformDeletesNoChild(t *testing.T) {
 		r := request(t, "applied")
 		wrong(r.Parent)
 		a := answerTo(t, r)
-		if a.Status["state"] != failed || !slices.Equal(names(a.Children, "Stack"), []string{"infra"}) || !slices.Equal(names(a.Children, "Repository"), []string{"infra"}) {
+		if a.Status["state"] != failed || !slices.Equal(names(a.Children, "Stack"), []string{"infra"}) ||
+			!slices.Equal(names(a.Children, "Repository"), []string{"infra"}) {
 			t.Errorf("%s: %+v", what, a)
 		}
 		for _, child := range a.Children {
@@ -106,7 +108,8 @@ func TestInvalidTerraformDeletesNoChild(t *testing.T) {
 
 func TestRemovedLabelDeletesNoChild(t *testing.T) {
 	a := answerTo(t, request(t, "released"))
-	if !a.Finalized || len(names(a.Children, "Stack")) != 1 || len(names(a.Children, "Repository")) != 1 || a.Status["state"] != completed {
+	if !a.Finalized || len(names(a.Children, "Stack")) != 1 || len(names(a.Children, "Repository")) != 1 ||
+		a.Status["state"] != completed {
 		t.Errorf("%+v", a)
 	}
 	d := decorating(t, "applied")
@@ -120,7 +123,9 @@ func TestRemovedLabelDeletesNoChild(t *testing.T) {
 func TestStackOfAnotherNameIsKept(t *testing.T) {
 	r := request(t, "applied")
 	r.Children["Stack.cairn.dev/v1alpha1"]["older"] = Object{
-		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": Object{"name": "older", "labels": Object{"controller-uid": "x"}}, "spec": Object{"runHistoryLimit": int64(3)},
+		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack",
+		"metadata": Object{"name": "older", "labels": Object{"controller-uid": "x"}},
+		"spec":     Object{"runHistoryLimit": int64(3)},
 	}
 	a := answerTo(t, r)
 	if !slices.Equal(names(a.Children, "Stack"), []string{"infra", "older"}) {
@@ -130,7 +135,9 @@ func TestStackOfAnotherNameIsKept(t *testing.T) {
 
 func TestUnsafeControllersAreRejected(t *testing.T) {
 	for what, wrong := range map[string]func(*Controller){
-		"Recreate":                      func(c *Controller) { c.Spec.ChildResources[1].UpdateStrategy.Method = "Recreate" },
+		"Recreate": func(c *Controller) {
+			c.Spec.ChildResources[1].UpdateStrategy.Method = "Recreate"
+		},
 		"no method":                     func(c *Controller) { c.Spec.ChildResources[1].UpdateStrategy.Method = "" },
 		"does not list stacks":          func(c *Controller) { c.Spec.ChildResources = c.Spec.ChildResources[:1] },
 		"lists another version":         func(c *Controller) { c.Spec.ChildResources[1].APIVersion = "cairn.dev/v2" },
@@ -169,7 +176,8 @@ func TestChildrenHaveNoLabelOfMetacontroller(t *testing.T) {
 	set(r.Parent, Object{lastApplied: "{}"}, "metadata", "annotations")
 	a := answerTo(t, r)
 	stack := a.Children[len(a.Children)-1]
-	if text(stack, "metadata", "labels", "team") != "net" || at(stack, "metadata", "labels", "controller-uid") != nil || at(stack, "metadata", "annotations") != nil {
+	if text(stack, "metadata", "labels", "team") != "net" || at(stack, "metadata", "labels", "controller-uid") != nil ||
+		at(stack, "metadata", "annotations") != nil {
 		t.Errorf("%v", stack["metadata"])
 	}
 }
@@ -179,7 +187,8 @@ func TestChildrenHaveTheParentsName(t *testing.T) {
 	r := request(t, "create")
 	set(r.Parent, "other", "metadata", "name")
 	a := answerTo(t, r)
-	if !slices.Equal(names(a.Children, "Stack"), []string{"other"}) || !slices.Equal(names(a.Children, "Repository"), []string{"other"}) {
+	if !slices.Equal(names(a.Children, "Stack"), []string{"other"}) || !slices.Equal(names(a.Children, "Repository"),
+		[]string{"other"}) {
 		t.Errorf("%+v", a.Children)
 	}
 	if got := text(a.Children[1], "spec", "source", "git", "repository", "name"); got != "other" {
@@ -193,10 +202,14 @@ func TestLastAppliedStackIsReturned(t *testing.T) {
 		t.Errorf("the result has the defaults of the API server: %v", got)
 	}
 	// An annotation of another object is ignored, and one without a spec, which would remove that of the Stack.
-	for _, last := range []string{`{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"other"},"spec":{}}`, `{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"infra"}}`, `null`, `[`} {
+	for _, last := range []string{
+		`{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"other"},"spec":{}}`,
+		`{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"infra"}}`, `null`, `[`} {
 		set(stack, last, "metadata", "annotations", lastApplied)
 		got := asItIs(stack)
-		if at(got, "spec", "runHistoryLimit") != int64(10) || text(got, "metadata", "name") != "infra" || at(got, "metadata", "labels", "controller-uid") == nil || got["status"] != nil || at(got, "metadata", "finalizers") != nil {
+		if at(got, "spec", "runHistoryLimit") != int64(10) || text(got, "metadata", "name") != "infra" ||
+			at(got, "metadata", "labels", "controller-uid") == nil || got["status"] != nil ||
+			at(got, "metadata", "finalizers") != nil {
 			t.Errorf("%s: %v", last, got)
 		}
 	}
@@ -204,7 +217,8 @@ func TestLastAppliedStackIsReturned(t *testing.T) {
 
 func TestStatesOfATerraform(t *testing.T) {
 	ready := func(status, reason string) Object {
-		return Object{"type": "Ready", "status": status, "reason": reason, "message": "why", "observedGeneration": int64(2)}
+		return Object{"type": "Ready", "status": status, "reason": reason, "message": "why",
+			"observedGeneration": int64(2)}
 	}
 	fresh := func(conditions ...any) Object {
 		return Object{"metadata": Object{"generation": int64(2)}, "status": Object{"conditions": conditions}}
@@ -222,13 +236,20 @@ func TestStatesOfATerraform(t *testing.T) {
 	}{
 		{"no Stack", nil, pending, "Awaiting processing: the Stack is created"},
 		{"no status", []Object{{}}, pending, "Awaiting processing: the Stack is not reconciled yet"},
-		{"no Run yet", []Object{fresh(ready("Unknown", "RepositoryNotReady"))}, pending, "Awaiting processing: RepositoryNotReady: why"},
-		{"suspended before its first Run", []Object{fresh(ready("False", "Suspended"))}, pending, "Awaiting processing: Suspended: why"},
-		{"broken before its first Run", []Object{fresh(ready("False", "BackendInvalid"))}, failed, "BackendInvalid: why"},
-		{"the newest spec is not reconciled", []Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied", "observedGeneration": int64(1)})}, progressing, "the Stack is not reconciled yet"},
-		{"applied", []Object{stack(Object{"type": "Drifted", "status": "True"}, ready("True", "Applied"))}, completed, "Applied: why"},
+		{"no Run yet", []Object{fresh(ready("Unknown", "RepositoryNotReady"))}, pending,
+			"Awaiting processing: RepositoryNotReady: why"},
+		{"suspended before its first Run", []Object{fresh(ready("False", "Suspended"))}, pending,
+			"Awaiting processing: Suspended: why"},
+		{"broken before its first Run", []Object{fresh(ready("False", "BackendInvalid"))}, failed,
+			"BackendInvalid: why"},
+		{"the newest spec is not reconciled",
+			[]Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied",
+				"observedGeneration": int64(1)})}, progressing, "the Stack is not reconciled yet"},
+		{"applied", []Object{stack(Object{"type": "Drifted", "status": "True"}, ready("True", "Applied"))}, completed,
+			"Applied: why"},
 		{"under way", []Object{stack(ready("Unknown", "Running"))}, progressing, "Running: why"},
-		{"waits for approval", []Object{stack(ready("False", "AwaitingApproval"))}, progressing, "AwaitingApproval: why"},
+		{"waits for approval", []Object{stack(ready("False", "AwaitingApproval"))}, progressing,
+			"AwaitingApproval: why"},
 		{"suspended", []Object{stack(ready("False", "Suspended"))}, progressing, "Suspended: why"},
 		{"broken", []Object{stack(ready("False", "RunFailed"))}, failed, "RunFailed: why"},
 	} {
@@ -238,7 +259,8 @@ func TestStatesOfATerraform(t *testing.T) {
 	}
 }
 
-// TestChangedTerraformIsProgressing checks a Stack whose status is that of the earlier Terraform: GitOps tools would treat Completed as that of the change.
+// TestChangedTerraformIsProgressing checks a Stack whose status is that of the earlier Terraform: GitOps tools would
+// treat Completed as that of the change.
 func TestChangedTerraformIsProgressing(t *testing.T) {
 	r := request(t, "applied")
 	if got := answerTo(t, r).Status["state"]; got != completed {
@@ -251,14 +273,16 @@ func TestChangedTerraformIsProgressing(t *testing.T) {
 }
 
 func TestDeletedStackWithoutARunIsProgressing(t *testing.T) {
-	if got := ending([]Object{{}}); got != (state{progressing, "the Stack is being deleted: the Stack is not reconciled yet"}) {
+	if got := ending([]Object{{}}); got !=
+		(state{progressing, "the Stack is being deleted: the Stack is not reconciled yet"}) {
 		t.Errorf("%v", got)
 	}
 }
 
 // TestTerraformIsPendingUntilItsFirstRun checks the recorded requests.
 func TestTerraformIsPendingUntilItsFirstRun(t *testing.T) {
-	for name, want := range map[string]string{"create": pending, "made": pending, "running": progressing, "applied": completed} {
+	for name, want := range map[string]string{"create": pending, "made": pending, "running": progressing,
+		"applied": completed} {
 		if got := answerTo(t, request(t, name)).Status["state"]; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -277,7 +301,8 @@ func TestMessageNamesUnsupportedFields(t *testing.T) {
 		"containerRegistry": Object{"provider": "docker", "imageName": "acme/infra", "semanticVersion": "~1"},
 	}, "spec")
 	message := answerTo(t, r).Status["message"].(string)
-	for _, want := range []string{"spec.gitRepo", "spec.environment", "spec.containerRegistry.semanticVersion", "cairn migrate -f -"} {
+	for _, want := range []string{"spec.gitRepo", "spec.environment", "spec.containerRegistry.semanticVersion",
+		"cairn migrate -f -"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("%s is not in %q", want, message)
 		}
@@ -289,7 +314,8 @@ func TestApplyPolicyIsThatOfTheController(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for apply, want := range map[string]string{"": "Manual", "Manual": "Manual", "Automatic": "Automatic", "Never": "Never"} {
+	for apply, want := range map[string]string{"": "Manual", "Manual": "Manual", "Automatic": "Automatic",
+		"Never": "Never"} {
 		answer, err := respond(body, apply, Composite)
 		if err != nil || !strings.Contains(string(answer), `"apply":"`+want+`"`) {
 			t.Errorf("apply=%s: %s, %v", apply, answer, err)

@@ -32,7 +32,8 @@ func TestOnlyHooksAreServedAndCounted(t *testing.T) {
 		{"/v1/order", http.StatusNotFound},
 	} {
 		w := httptest.NewRecorder()
-		hooks.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(string(body))))
+		hooks.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path,
+			strings.NewReader(string(body))))
 		if w.Code != c.code {
 			t.Errorf("%s: %d", c.path, w.Code)
 		}
@@ -42,7 +43,8 @@ func TestOnlyHooksAreServedAndCounted(t *testing.T) {
 # TYPE cairn_metacontroller_hooks_total counter
 cairn_metacontroller_hooks_total{hook="composite",result="answered"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "cairn_metacontroller_hooks_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"cairn_metacontroller_hooks_total"); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// compositeResponse and decoratorResponse are metacontroller's own types, field by field as its version 4.17.2 has them. With
-// responseUnMarshallMode strict, the default of hooks of version v2, it rejects any other key.
+// compositeResponse and decoratorResponse are metacontroller's own types, field by field as its version 4.17.2 has
+// them. With responseUnMarshallMode strict, the default of hooks of version v2, it rejects any other key.
 type compositeResponse struct {
 	Status             map[string]any   `json:"status"`
 	Children           []map[string]any `json:"children"`
@@ -42,9 +42,10 @@ func strictly(t testing.TB, answer []byte, to any) {
 	}
 }
 
-// recorded are requests that metacontroller 4.17.2 sent to Cairn, beside a real API server, in the lifecycle of a Terraform and of a ConfigMap:
-// created, running, applied, changed, suspended by a user, changed to an invalid spec, deleted, being destroyed, and without a finalizer. The Stacks in them
-// were edited where the conversion has changed since: their spec and the last response.
+// recorded are requests that metacontroller 4.17.2 sent to Cairn, beside a real API server, in the lifecycle of a
+// Terraform and of a ConfigMap: created, running, applied, changed, suspended by a user, changed to an invalid spec,
+// deleted, being destroyed, and without a finalizer. The Stacks in them were edited where the conversion has changed
+// since: their spec and the last response.
 func recorded(t testing.TB, hook string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/" + hook + "/*.json")
@@ -71,7 +72,8 @@ func compositeTo(body []byte) ([]byte, error) { return respond(body, "Automatic"
 func decoratorTo(body []byte) ([]byte, error) { return respond(body, "Automatic", Decorator) }
 
 func TestResponsesToRecordedRequests(t *testing.T) {
-	for hook, answer := range map[string]func([]byte) ([]byte, error){"composite": compositeTo, "decorator": decoratorTo} {
+	for hook, answer := range map[string]func([]byte) ([]byte, error){"composite": compositeTo,
+		"decorator": decoratorTo} {
 		for name, request := range recorded(t, hook) {
 			t.Run(name, func(t *testing.T) {
 				got, err := answer(request)

@@ -53,8 +53,8 @@ func stateOf(stacks []Object) state {
 	return state{under, before + message}
 }
 
-// stateAfter is how the Stacks of a parent are once an answer with these children is applied. The status of a Stack that the response changes is
-// about the spec of before.
+// stateAfter is how the Stacks of a parent are once an answer with these children is applied. The status of a Stack
+// that the response changes is about the spec of before.
 func stateAfter(observed Observed, wanted []Object) state {
 	now := stateOf(observed.of("Stack"))
 	if now.name != pending && observed.changes(wanted) {

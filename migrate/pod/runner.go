@@ -73,7 +73,8 @@ func (r *Runner) Apply(spec *v1alpha1.StackSpec) {
 	spec.Runner.Template = &apiextensionsv1.JSON{Raw: raw}
 }
 
-// AddToPod takes a field over into the pod's template; lists are appended to the existing ones, and maps overwrite their keys.
+// AddToPod takes a field over into the pod's template; lists are appended to the existing ones, and maps overwrite
+// their keys.
 func (r *Runner) AddToPod(f manifest.Field, name string) {
 	if r.pod == nil {
 		r.pod = map[string]any{}
@@ -118,7 +119,8 @@ func (r *Runner) AddVolumes(f manifest.Field) {
 	r.AddToPod(f, "volumes")
 	for _, v := range f.Items() {
 		if v.At("hostPath").Exists() {
-			v.ToDo("a folder of the node fits no pod of Pod Security restricted: take another kind of volume, or allow it in the installation (allowUnrestrictedRunners)")
+			v.ToDo("a folder of the node fits no pod of Pod Security restricted: take another kind of volume, or " +
+				"allow it in the installation (allowUnrestrictedRunners)")
 		}
 		if name := v.At("name").Text(); ownVolume.MatchString(name) {
 			v.ToDo("a volume of that name is Cairn's own: call it something else, here and in volumeMounts")
@@ -137,7 +139,8 @@ func (r *Runner) AddMetadata(labels, annotations manifest.Field) {
 	}{{labels, &r.labels}, {annotations, &r.Annotations}} {
 		for _, item := range part.of.Fields() {
 			domain, _, _ := strings.Cut(item.Name, "/")
-			if domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") || item.Name == "app.kubernetes.io/managed-by" {
+			if domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") ||
+				item.Name == "app.kubernetes.io/managed-by" {
 				item.NotNeeded("Cairn sets it itself")
 				continue
 			}
@@ -176,7 +179,8 @@ func (r *Runner) AddResources(f manifest.Field) {
 				continue
 			}
 			if !amount.MatchString(value.String()) {
-				item.Unsupported("a Stack takes quantities such as 500m, 2 or 1Gi: write it so into spec.runner.resources")
+				item.Unsupported("a Stack takes quantities such as 500m, 2 or 1Gi: write it so into " +
+					"spec.runner.resources")
 				continue
 			}
 			if *part.into == nil {
@@ -209,7 +213,8 @@ func (r *Runner) AddEnvironment(f manifest.Field) {
 		r.env = append(r.env, variable)
 		item.Became("spec.env %s", variable.Name)
 		if variable.Value != "" && states.SecretArgument.MatchString(variable.Name) {
-			item.ToDo("its name sounds like a secret, and its value is in clear, as it was: put it into a Secret and take it by valueFrom")
+			item.ToDo("its name sounds like a secret, and its value is in clear, as it was: put it into a Secret and " +
+				"take it by valueFrom")
 		}
 	}
 }
@@ -228,10 +233,12 @@ func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 		r.otherWorkspace = true
 		f.Unsupported("TF_WORKSPACE: %s", states.OtherWorkspace)
 	case strings.HasPrefix(e.Name, "TF_CLI_ARGS"):
-		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", e.Name)
+		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied",
+			e.Name)
 	case strings.HasPrefix(e.Name, "TF_HTTP_"):
 		f.Unsupported("%s: set it in spec.backend.config, or its secrets by spec.backend.configFrom", e.Name)
-	case e.Name == "TF_DATA_DIR", strings.HasPrefix(e.Name, "TG_") && !slices.Contains(keptOfTerragrunt, e.Name), strings.HasPrefix(e.Name, "TERRAGRUNT_"):
+	case e.Name == "TF_DATA_DIR", strings.HasPrefix(e.Name, "TG_") && !slices.Contains(keptOfTerragrunt, e.Name),
+		strings.HasPrefix(e.Name, "TERRAGRUNT_"):
 		f.Unsupported("%s: it is not passed to the engine, because it changes what the engine does", e.Name)
 	default:
 		return false
@@ -265,7 +272,8 @@ func (r *Runner) MountSecret(volume, secret, key, at string) {
 	}
 	volumes, _ := r.pod["volumes"].([]any)
 	r.pod["volumes"] = append(volumes, map[string]any{
-		"name": volume, "secret": map[string]any{"secretName": secret, "items": []any{map[string]any{"key": key, "path": "file"}}},
+		"name": volume, "secret": map[string]any{"secretName": secret,
+			"items": []any{map[string]any{"key": key, "path": "file"}}},
 	})
 	mounts, _ := r.engine["volumeMounts"].([]any)
 	r.engine["volumeMounts"] = append(mounts, map[string]any{"name": volume, "mountPath": at, "readOnly": true})

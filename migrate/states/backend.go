@@ -21,7 +21,8 @@ import (
 )
 
 // SecretArgument is the name of an argument that has, or may have, a secret for its value.
-var SecretArgument = regexp.MustCompile(`(?i)(secret(_key)?$|secret_key|password|token|private_key|client_key|sas_|access_key|credentials$|conn_str|encryption_key|customer_key|http_auth|client_certificate$)`)
+var SecretArgument = regexp.MustCompile(
+	`(?i)(secret(_key)?$|secret_key|password|token|private_key|client_key|sas_|access_key|credentials$|conn_str|encryption_key|customer_key|http_auth|client_certificate$)`)
 
 // ReadBackend reads a backend block, with or without the terraform block around it. An error contains no values.
 func ReadBackend(text string) (*convert.Backend, error) {
@@ -154,14 +155,15 @@ func AddSecretArguments(p *convert.Backend, o *convert.Object, at manifest.Field
 	for _, argument := range p.Secrets {
 		files = append(files, argument, "FILE_WITH_"+strings.ToUpper(argument))
 	}
-	at.ToDo("create Secret %s, whose keys are the backend's secret arguments (values are not copied): %s", name, convert.CreateSecret(o.Ref.Namespace, name, files...))
+	at.ToDo("create Secret %s, whose keys are the backend's secret arguments (values are not copied): %s", name,
+		convert.CreateSecret(o.Ref.Namespace, name, files...))
 }
 
 // backendSecret is the Secret of a Stack's arguments of its backend.
 func backendSecret(o *convert.Object) string { return convert.Shorten(o.StackName, 190) + "-backend" }
 
-// NoKubeconfig is no file. The engine takes host and token from arguments only where a kubeconfig is named: one that does not exist it ignores, and
-// without a name it wants one.
+// NoKubeconfig is no file. The engine takes host and token from arguments only where a kubeconfig is named: one that
+// does not exist it ignores, and without a name it wants one.
 const NoKubeconfig = "/none"
 
 // RequireKubernetesToken has the engine reach the cluster's API with a token of its own, from a Secret.
@@ -175,11 +177,13 @@ func RequireKubernetesToken(o *convert.Object, p *convert.Backend) {
 		p.AddSecret(name)
 	}
 	p.Set("config_path", NoKubeconfig)
-	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, token and cluster_ca_certificate, of a ServiceAccount that can only store states ("+version.Docs+"how-to/migrate-states.md#use-states-in-secrets)", name)
+	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, "+
+		"token and cluster_ca_certificate, of a ServiceAccount that can only store states ("+version.Docs+
+		"how-to/migrate-states.md#use-states-in-secrets)", name)
 }
 
-// MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here. The state is that of a
-// workspace; of the default one if it is empty.
+// MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are
+// here. The state is that of a workspace; of the default one if it is empty.
 func MoveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, workspace, why string) {
 	s.Suspend = true
 	path, selected := at.Path, ""
@@ -187,17 +191,19 @@ func MoveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, work
 		selected = " && tofu workspace select " + convert.Quote(workspace)
 	}
 	o.Note(manifest.Unsupported, path, "%s: Cairn keeps the state, and the Stack is suspended until it is here", why)
-	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init%s && tofu state pull > %s.tfstate. Then %s ("+version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
+	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init%s && tofu state pull > %s.tfstate. Then %s ("+
+		version.Docs+"how-to/migrate-states.md#move-a-state-to-cairn)",
 		selected, convert.Quote(o.StackName), PushState(o))
 }
 
 // PushState is the commands that push the state of a suspended Stack from the file of its name, and resume the Stack.
 func PushState(o *convert.Object) string {
 	name := convert.Quote(o.StackName)
-	return convert.Cairn(o.Ref.Namespace, "state push %s %s.tfstate --yes", name, name) + "; " + convert.Cairn(o.Ref.Namespace, "resume %s", name)
+	return convert.Cairn(o.Ref.Namespace, "state push %s %s.tfstate --yes", name, name) + "; " +
+		convert.Cairn(o.Ref.Namespace, "resume %s", name)
 }
 
-// OtherWorkspace is the note on what selects a workspace whose name is in another object. The Stack is suspended: without spec.workspace it
-// would use the state of the default workspace, which may be that of another Stack.
-const OtherWorkspace = "the name of the workspace is in another object. The Stack is suspended: set spec.workspace to that name, and " +
-	"resume it (" + version.Docs + "how-to/migrate-states.md#workspaces)"
+// OtherWorkspace is the note on what selects a workspace whose name is in another object. The Stack is suspended:
+// without spec.workspace it would use the state of the default workspace, which may be that of another Stack.
+const OtherWorkspace = "the name of the workspace is in another object. The Stack is suspended: set spec.workspace " +
+	"to that name, and resume it (" + version.Docs + "how-to/migrate-states.md#workspaces)"

@@ -30,7 +30,8 @@ terraform {
 		got[name] = string(value.Raw)
 	}
 	want := map[string]string{
-		"bucket": `"b"`, "encrypt": "true", "retries": "3", "endpoints": `{"s3":"https://s3.example.com"}`, "assume_role": `{"role_arn":"arn"}`,
+		"bucket": `"b"`, "encrypt": "true", "retries": "3", "endpoints": `{"s3":"https://s3.example.com"}`,
+		"assume_role": `{"role_arn":"arn"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || p.Type != "s3" || !cmp.Equal(p.Secrets, []string{"secret_key"}) {
 		t.Error(diff, p.Type, p.Secrets)
@@ -46,7 +47,8 @@ terraform {
 		`backend "s3" { bucket = "` + strings.Repeat("a", 20_000) + `" }`: "the value of bucket is no plain value",
 		"backend \"s3\" {\n assume_role {\n password = \"shh\"\n }\n}":    "the secret password in it",
 	} {
-		if _, err := ReadBackend(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "shh") {
+		if _, err := ReadBackend(text); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "shh") {
 			t.Errorf("%.80s: got %v, want %q", text, err, want)
 		}
 	}

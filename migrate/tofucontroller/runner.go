@@ -16,7 +16,9 @@ func convertRunner(o *convert.Object, r *pod.Runner) {
 	spec := o.At("spec")
 	if r.ServiceAccountName = spec.At("serviceAccountName").Text(); r.ServiceAccountName == "" {
 		r.ServiceAccountName = defaultServiceAccount
-		o.Note(manifest.Became, "spec.serviceAccountName", "spec.runner.serviceAccountName %s, as the default there: clouds may know the runner by it. It may read all Secrets of the namespace; Cairn's runners have no use for that, and get no token of it", defaultServiceAccount)
+		o.Note(manifest.Became, "spec.serviceAccountName", "spec.runner.serviceAccountName %s, as the default there: "+
+			"clouds may know the runner by it. It may read all Secrets of the namespace; Cairn's runners have no use "+
+			"for that, and get no token of it", defaultServiceAccount)
 	}
 	spec.At("serviceAccountName").Became("spec.runner.serviceAccountName")
 	template := spec.At("runnerPodTemplate")
@@ -26,7 +28,8 @@ func convertRunner(o *convert.Object, r *pod.Runner) {
 		r.Image = image.Text()
 		image.Became("spec.runner.image; nothing of tofu-controller needs to be in it")
 	}
-	for _, name := range []string{"nodeSelector", "affinity", "tolerations", "initContainers", "hostAliases", "priorityClassName"} {
+	for _, name := range []string{"nodeSelector", "affinity", "tolerations", "initContainers", "hostAliases",
+		"priorityClassName"} {
 		if in.At(name).Exists() {
 			r.AddToPod(in.At(name), name)
 		}
@@ -37,7 +40,8 @@ func convertRunner(o *convert.Object, r *pod.Runner) {
 			r.AddToContainer(in.At(name), name)
 		}
 	}
-	in.At("securityContext").ToDo("the pod has to meet Pod Security restricted, unless the installation allows more: otherwise the Run reports why it does not start")
+	in.At("securityContext").ToDo("the pod has to meet Pod Security restricted, unless the installation allows more: " +
+		"otherwise the Run reports why it does not start")
 	r.AddEnvironmentFrom(in.At("envFrom"))
 	r.AddEnvironment(in.At("env"))
 	r.AddResources(in.At("resources"))
@@ -81,12 +85,14 @@ func convertOutputs(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	s.Outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: name}}
 	f.At("name").Became("spec.outputs.secret; what is no string is JSON, and there are no keys that end in __type")
-	f.At("name").ToDo("that Secret is tofu-controller's, and Cairn does not change it. Once it is deleted with the old object, Cairn creates it; until then the condition Ready reports the conflict")
+	f.At("name").ToDo("that Secret is tofu-controller's, and Cairn does not change it. Once it is deleted with the " +
+		"old object, Cairn creates it; until then the condition Ready reports the conflict")
 	f.At("labels").Unsupported("Cairn writes its own labels")
 	f.At("annotations").Unsupported("Cairn writes its own annotations")
 	for _, item := range f.At("outputs").Items() {
 		if output, alias, found := strings.Cut(item.Text(), ":"); found {
-			item.Unsupported("%s has no other name than the output's: readers of %s have to read %s", output, alias, output)
+			item.Unsupported("%s has no other name than the output's: readers of %s have to read %s", output,
+				alias, output)
 		} else {
 			item.NotNeeded("all outputs are written")
 		}

@@ -14,16 +14,20 @@ import (
 
 const sourceGroup = "source.toolkit.fluxcd.io"
 
-// SourceKinds are the sources of Flux. They stay as they are: Flux may need them for other purposes. A GitRepository becomes a Repository too,
-// with the same Secret, whose keys are the same.
+// SourceKinds are the sources of Flux. They stay as they are: Flux may need them for other purposes. A GitRepository
+// becomes a Repository too, with the same Secret, whose keys are the same.
 var SourceKinds = []convert.Kind{
-	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "GitRepository"}, Versions: []string{"v1", "v1beta2", "v1beta1"}, Resource: "gitrepositories", Convert: convertGitRepository},
-	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "OCIRepository"}, Versions: []string{"v1", "v1beta2"}, Resource: "ocirepositories", Convert: noteUnsupportedSource},
-	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "Bucket"}, Versions: []string{"v1", "v1beta2", "v1beta1"}, Resource: "buckets", Convert: noteUnsupportedSource},
+	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "GitRepository"},
+		Versions: []string{"v1", "v1beta2", "v1beta1"}, Resource: "gitrepositories", Convert: convertGitRepository},
+	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "OCIRepository"},
+		Versions: []string{"v1", "v1beta2"}, Resource: "ocirepositories", Convert: noteUnsupportedSource},
+	{System: "flux", GroupKind: schema.GroupKind{Group: sourceGroup, Kind: "Bucket"},
+		Versions: []string{"v1", "v1beta2", "v1beta1"}, Resource: "buckets", Convert: noteUnsupportedSource},
 }
 
 func noteUnsupportedSource(_ *convert.Conversion, o *convert.Object) {
-	o.Note(manifest.Unsupported, "spec", "code is from git, a ConfigMap or the Stack itself; see the objects that read from it")
+	o.Note(manifest.Unsupported, "spec", "code is from git, a ConfigMap or the Stack itself; see the objects that "+
+		"read from it")
 }
 
 func convertGitRepository(c *convert.Conversion, o *convert.Object) {
@@ -81,12 +85,13 @@ func isReferenced(c *convert.Conversion, source *convert.Object) bool {
 		if namespace == "" {
 			namespace = o.Ref.Namespace
 		}
-		return ref.At("kind").Text() == source.Ref.Kind && ref.At("name").Text() == source.Ref.Name && namespace == source.Ref.Namespace
+		return ref.At("kind").Text() == source.Ref.Kind && ref.At("name").Text() == source.Ref.Name &&
+			namespace == source.Ref.Namespace
 	})
 }
 
-// convertRef is the ref of a source: a commit wins over a name, that over a range of versions, a tag and a branch. Without any it is the branch
-// master, also where that is not the default branch of the repository.
+// convertRef is the ref of a source: a commit wins over a name, that over a range of versions, a tag and a branch.
+// Without any it is the branch master, also where that is not the default branch of the repository.
 func convertRef(f manifest.Field, made *convert.Repository) {
 	chosen := ""
 	for _, name := range []string{"commit", "name", "semver", "tag", "branch"} {

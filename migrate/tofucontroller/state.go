@@ -25,8 +25,10 @@ func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpe
 	case at.At("disable").Bool():
 		p = &convert.Backend{Backend: v1alpha1.Backend{FromCode: true}}
 		at.At("disable").Became("spec.backend.fromCode: the backend block of the code")
-		at.At("disable").ToDo("check that the code has a backend block: without one its state was in a pod, and is lost")
-		for _, name := range []string{"secretSuffix", "inClusterConfig", "customConfiguration", "configPath", "labels"} {
+		at.At("disable").ToDo(
+			"check that the code has a backend block: without one its state was in a pod, and is lost")
+		for _, name := range []string{"secretSuffix", "inClusterConfig", "customConfiguration", "configPath",
+			"labels"} {
 			at.At(name).Ignored("it has no effect with disable")
 		}
 	case custom.Text() != "":
@@ -65,14 +67,17 @@ func defaultState(o *convert.Object) *convert.Backend {
 		suffix = at.At("secretSuffix").Text()
 		if suffix == "" {
 			suffix = o.Ref.Name
-			o.Note(manifest.Ignored, at.At("secretSuffix").Path, "empty, with which the engine takes no backend: the name is taken, as without backendConfig")
+			o.Note(manifest.Ignored, at.At("secretSuffix").Path,
+				"empty, with which the engine takes no backend: the name is taken, as without backendConfig")
 		}
 	}
 	p.Set("secret_suffix", suffix)
 	p.Set("namespace", stateNamespace(o))
 	at.At("secretSuffix").Became("spec.backend.config.secret_suffix")
-	at.At("configPath").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster; config_path %s names no file, with which the engine takes that", states.NoKubeconfig)
-	at.At("inClusterConfig").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster: Cairn's runners have no token of Kubernetes")
+	at.At("configPath").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster; "+
+		"config_path %s names no file, with which the engine takes that", states.NoKubeconfig)
+	at.At("inClusterConfig").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster: " +
+		"Cairn's runners have no token of Kubernetes")
 	if labels := at.At("labels"); labels.Exists() {
 		raw, err := json.Marshal(labels.TextMap())
 		if err != nil {
@@ -81,7 +86,8 @@ func defaultState(o *convert.Object) *convert.Backend {
 		p.SetRaw("labels", raw)
 		labels.Became("spec.backend.config.labels")
 	}
-	o.Note(manifest.Became, "spec.backendConfig", "spec.backend type kubernetes: the state stays in Secret tfstate-%s-%s", workspaceOf(o), suffix)
+	o.Note(manifest.Became, "spec.backendConfig", "spec.backend type kubernetes: the state stays in Secret "+
+		"tfstate-%s-%s", workspaceOf(o), suffix)
 	return p
 }
 
@@ -90,7 +96,8 @@ func stateNamespace(o *convert.Object) string {
 	if o.Ref.Namespace != "" {
 		return o.Ref.Namespace
 	}
-	o.Note(manifest.ToDo, "metadata.namespace", "the object has no namespace, and default is used for the place of the state: convert with -n NAMESPACE")
+	o.Note(manifest.ToDo, "metadata.namespace", "the object has no namespace, and default is used for the place of "+
+		"the state: convert with -n NAMESPACE")
 	return "default"
 }
 
@@ -158,7 +165,8 @@ func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *conver
 			f.ToDo("make Secret %s: %s", made, convert.CreateSecret(o.Ref.Namespace, made, files...))
 		default:
 			if c.Find("", "ConfigMap", o.Ref.Namespace, name) == nil {
-				f.ToDo("write what ConfigMap %s has into spec.backend.config: %s", name, convert.Kubectl(o.Ref.Namespace, "get configmap %s -o yaml", convert.Quote(name)))
+				f.ToDo("write what ConfigMap %s has into spec.backend.config: %s", name,
+					convert.Kubectl(o.Ref.Namespace, "get configmap %s -o yaml", convert.Quote(name)))
 				continue
 			}
 			f.Became("spec.backend.config: what is in ConfigMap %s", name)

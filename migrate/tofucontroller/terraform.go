@@ -1,6 +1,6 @@
-// Package tofucontroller converts Terraforms of tofu-controller, and the Flux sources that they read from. By default tofu-controller keeps states
-// in the engine's kubernetes backend, in Secret tfstate-<workspace>-<name>, and overrides the backend of the code. Deleting an object destroys
-// its resources only if the object sets that.
+// Package tofucontroller converts Terraforms of tofu-controller, and the Flux sources that they read from. By default
+// tofu-controller keeps states in the engine's kubernetes backend, in Secret tfstate-<workspace>-<name>, and overrides
+// the backend of the code. Deleting an object destroys its resources only if the object sets that.
 package tofucontroller
 
 import (
@@ -23,12 +23,15 @@ const group = "infra.contrib.fluxcd.io"
 
 // Kinds of tofu-controller.
 var Kinds = []convert.Kind{
-	{System: "tofu-controller", GroupKind: schema.GroupKind{Group: group, Kind: "Terraform"}, Versions: []string{"v1alpha2", "v1alpha1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform, References: references},
+	{System: "tofu-controller", GroupKind: schema.GroupKind{Group: group, Kind: "Terraform"},
+		Versions: []string{"v1alpha2", "v1alpha1"}, Resource: "terraforms", Stack: true, Convert: convertTerraform,
+		References: references},
 }
 
 func references(o *convert.Object) []convert.Key {
 	ref := o.At("spec", "sourceRef")
-	found := []convert.Key{{Group: sourceGroup, Kind: ref.At("kind").Text(), Namespace: cmp.Or(ref.At("namespace").Text(), o.Ref.Namespace), Name: ref.At("name").Text()}}
+	found := []convert.Key{{Group: sourceGroup, Kind: ref.At("kind").Text(),
+		Namespace: cmp.Or(ref.At("namespace").Text(), o.Ref.Namespace), Name: ref.At("name").Text()}}
 	for _, f := range o.At("spec", "backendConfigsFrom").Items() {
 		if f.At("kind").Text() == "ConfigMap" {
 			found = append(found, convert.Key{Kind: "ConfigMap", Namespace: o.Ref.Namespace, Name: f.At("name").Text()})
@@ -64,7 +67,8 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 		return
 	}
 	s.Engine.Name = v1alpha1.EngineOpenTofu
-	o.Note(manifest.Became, "spec.engine", "spec.engine.name OpenTofu, as in the runner's image; an image of your own with terraform in it ran that: then set spec.engine")
+	o.Note(manifest.Became, "spec.engine", "spec.engine.name OpenTofu, as in the runner's image; an image of your "+
+		"own with terraform in it ran that: then set spec.engine")
 	var r pod.Runner
 	convertState(c, o, &s)
 	convertVariables(o, &s, &r)
@@ -88,7 +92,8 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 func convertSource(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpec) *convert.Repository {
 	ref := o.At("spec", "sourceRef")
 	if ref.At("kind").Text() != "GitRepository" {
-		ref.Unsupported("%s %s: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this object", ref.At("kind").Text(), ref.At("name").Text())
+		ref.Unsupported("%s %s: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this object",
+			ref.At("kind").Text(), ref.At("name").Text())
 		return nil
 	}
 	s.Source.Git = &v1alpha1.GitSource{}
@@ -110,7 +115,8 @@ func convertSource(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSp
 	source := c.Find(sourceGroup, "GitRepository", namespace, name)
 	if source == nil {
 		from := c.UnconvertedRepository(o, ref)
-		ref.ToDo("GitRepository %s/%s is not in the input: add it (%s), or create Repository %s with its URL and Secret",
+		ref.ToDo("GitRepository %s/%s is not in the input: add it (%s), or create Repository %s with its "+
+			"URL and Secret",
 			namespace, name, convert.Kubectl(namespace, "get gitrepository %s -o yaml", convert.Quote(name)), from.Name)
 		return from
 	}
@@ -120,7 +126,8 @@ func convertSource(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSp
 		return &convert.Repository{}
 	case from == nil:
 		from = c.UnconvertedRepository(o, ref)
-		ref.ToDo("GitRepository %s/%s is not converted: create Repository %s with its URL and Secret", namespace, name, from.Name)
+		ref.ToDo("GitRepository %s/%s is not converted: create Repository %s with its URL and Secret", namespace,
+			name, from.Name)
 		return from
 	}
 	if namespace != o.Ref.Namespace && !slices.Contains(from.Spec.AllowedNamespaces, o.Ref.Namespace) {
@@ -163,10 +170,14 @@ func convertApply(o *convert.Object, s *v1alpha1.StackSpec) {
 	switch {
 	case spec.At("disableDriftDetection").Bool():
 		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{}}
-		spec.At("interval").NotNeeded("it is the time between two looks for drift, which are turned off; changes are seen as they happen")
+		spec.At("interval").NotNeeded("it is the time between two looks for drift, which are turned off; changes are " +
+			"seen as they happen")
 	case every.Duration > 0:
-		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: min(max(every.Duration, 10*time.Second), 8760*time.Hour)}, OnDrift: onDrift}
-		spec.At("interval").Became("spec.drift.interval: the time between two looks for drift; changes are seen as they happen")
+		s.Drift = &v1alpha1.Drift{
+			Interval: &metav1.Duration{Duration: min(max(every.Duration, 10*time.Second), 8760*time.Hour)},
+			OnDrift:  onDrift}
+		spec.At("interval").Became("spec.drift.interval: the time between two looks for drift; changes are seen as " +
+			"they happen")
 	default:
 		spec.At("interval").NotNeeded("it is no time")
 	}
@@ -179,7 +190,8 @@ func convertApply(o *convert.Object, s *v1alpha1.StackSpec) {
 	spec.At("suspend").Became("spec.suspend")
 	if spec.At("destroy").Bool() {
 		s.Suspend = true
-		spec.At("destroy").Unsupported("a Stack that is there does not stay destroyed, so this one is suspended: when all is destroyed, delete it; to destroy with Cairn, cairn destroy")
+		spec.At("destroy").Unsupported("a Stack that is there does not stay destroyed, so this one is suspended: " +
+			"when all is destroyed, delete it; to destroy with Cairn, cairn destroy")
 	}
 	spec.At("destroy").NotNeeded("nothing is to be destroyed")
 	at := spec.At("destroyResourcesOnDeletion")
@@ -208,7 +220,8 @@ func convertRetry(o *convert.Object, s *v1alpha1.StackSpec) {
 		s.Retry.MaxBackoff = &metav1.Duration{Duration: min(max(most, 0), 8760*time.Hour)}
 	}
 	spec.At("retryInterval").Became("spec.retry.backoff")
-	spec.At("retryStrategy").Became("spec.retry.maxBackoff: the same as backoff where the wait is to be static, for Cairn's doubles up to it")
+	spec.At("retryStrategy").Became("spec.retry.maxBackoff: the same as backoff where the wait is to be static, for " +
+		"Cairn's doubles up to it")
 	if spec.At("retryStrategy").Text() == "ExponentialBackoff" {
 		spec.At("maxRetryInterval").Became("spec.retry.maxBackoff")
 	} else {
@@ -220,10 +233,12 @@ func convertRetry(o *convert.Object, s *v1alpha1.StackSpec) {
 			limit = 100
 		}
 		s.Retry.Limit = &limit
-		o.Note(manifest.Became, "spec.remediation", "spec.retry.limit %d: of failures for a passing reason; others are not tried again on the same inputs", limit)
+		o.Note(manifest.Became, "spec.remediation", "spec.retry.limit %d: of failures for a passing reason; others "+
+			"are not tried again on the same inputs", limit)
 		retries.Became("spec.retry.limit")
 	} else {
-		o.Note(manifest.Became, "spec.remediation", "spec.retry.limit is Cairn's 3: absent, it tries again for ever there")
+		o.Note(manifest.Became, "spec.remediation", "spec.retry.limit is Cairn's 3: absent, it tries again "+
+			"for ever there")
 	}
 }
 
@@ -237,7 +252,9 @@ func convertDependencies(c *convert.Conversion, o *convert.Object, s *v1alpha1.S
 		if namespace != o.Ref.Namespace {
 			dependency.Namespace = namespace
 		}
-		if slices.ContainsFunc(s.DependsOn, func(d v1alpha1.Dependency) bool { return d.Name == name && d != dependency }) {
+		if slices.ContainsFunc(s.DependsOn, func(d v1alpha1.Dependency) bool {
+			return d.Name == name && d != dependency
+		}) {
 			f.Unsupported("%s/%s: spec.dependsOn has another Stack of this name", namespace, name)
 			continue
 		}
@@ -245,7 +262,8 @@ func convertDependencies(c *convert.Conversion, o *convert.Object, s *v1alpha1.S
 			s.DependsOn = append(s.DependsOn, dependency)
 		}
 		if dependency.Namespace != "" {
-			f.ToDo("create a StackGrant in namespace %s that allows Stacks of namespace %s to depend on Stack %s", namespace,
+			f.ToDo("create a StackGrant in namespace %s that allows Stacks of namespace %s to depend on Stack %s",
+				namespace,
 				o.Ref.Namespace, name)
 			continue
 		}
@@ -256,22 +274,30 @@ func convertDependencies(c *convert.Conversion, o *convert.Object, s *v1alpha1.S
 // noteOthers speaks of what has no place in a Stack.
 func noteOthers(o *convert.Object) {
 	spec := o.At("spec")
-	spec.At("alwaysCleanupRunnerPod").NotNeeded("a pod is gone when its Run has ended; spec.runner.idleTimeout lets it wait for an approval")
+	spec.At("alwaysCleanupRunnerPod").NotNeeded("a pod is gone when its Run has ended; spec.runner.idleTimeout lets " +
+		"it wait for an approval")
 	spec.At("runnerTerminationGracePeriodSeconds").NotNeeded("pods have 10 minutes to let the engine save its state")
-	spec.At("upgradeOnInit").NotNeeded("init never upgrades: the lock file of the code selects the providers, and the apply has those of the plan")
+	spec.At("upgradeOnInit").NotNeeded("init never upgrades: the lock file of the code selects the providers, and " +
+		"the apply has those of the plan")
 	spec.At("refreshBeforeApply").NotNeeded("the plan refreshes, and what is applied is that plan")
 	spec.At("enableInventory").NotNeeded("cairn state list shows the resources")
 	spec.At("storeReadablePlan").NotNeeded("every plan is kept, and shown by cairn diff and the web UI")
 	spec.At("plan").NotNeeded("plans hold no lock of Cairn's, and applies always do")
 	spec.At("breakTheGlass").NotNeeded("cairn shell opens a shell with the state")
 	spec.At("enterprise").Ignored("nothing reads it")
-	spec.At("branchPlanner").ToDo("set spec.pullRequests of the Repository: Cairn plans pull requests, each for the Stacks that it affects (" + version.Docs + "how-to/pull-requests.md)")
-	spec.At("targets").Unsupported("a plan is of all the code: what is outside the targets will be in it. Look at the first plan, or take that out of the code")
-	spec.At("parallelism").Unsupported("arguments of the engine are Cairn's own; the engine runs ten operations at a time")
+	spec.At("branchPlanner").ToDo("set spec.pullRequests of the Repository: Cairn plans pull requests, each for the " +
+		"Stacks that it affects (" + version.Docs + "how-to/pull-requests.md)")
+	spec.At("targets").Unsupported("a plan is of all the code: what is outside the targets will be in it. Look at " +
+		"the first plan, or take that out of the code")
+	spec.At("parallelism").Unsupported("arguments of the engine are Cairn's own; the engine runs ten " +
+		"operations at a time")
 	spec.At("tfstate", "forceUnlock").Unsupported("locks are never removed automatically; use cairn state unlock")
 	spec.At("tfstate", "lockIdentifier").Unsupported("cairn state unlock STACK ID")
 	spec.At("tfstate", "lockTimeout").NotNeeded("a Run that meets a lock is tried again: spec.retry")
-	spec.At("healthChecks").Unsupported("write a hook {step: apply, when: After} that looks (" + version.Docs + "how-to/hooks.md); exit code 75 tries again")
-	spec.At("webhooks").Unsupported("use spec.policies, which evaluate plans (" + version.Docs + "how-to/policies.md), or a hook {step: plan, when: After}, which has CAIRN_PLAN_JSON")
-	spec.At("cliConfigSecretRef").Unsupported("the CLI's configuration is Cairn's own. Credentials of a registry: spec.env TF_TOKEN_<host>, from the Secret; a mirror is an option of the installation")
+	spec.At("healthChecks").Unsupported("write a hook {step: apply, when: After} that looks (" + version.Docs +
+		"how-to/hooks.md); exit code 75 tries again")
+	spec.At("webhooks").Unsupported("use spec.policies, which evaluate plans (" + version.Docs +
+		"how-to/policies.md), or a hook {step: plan, when: After}, which has CAIRN_PLAN_JSON")
+	spec.At("cliConfigSecretRef").Unsupported("the CLI's configuration is Cairn's own. Credentials of a registry: " +
+		"spec.env TF_TOKEN_<host>, from the Secret; a mirror is an option of the installation")
 }

@@ -22,14 +22,16 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, r *pod.Runner) {
 		case err != nil:
 			values.Fail("%w", err)
 		case strings.Contains(string(raw), "${{"):
-			values.Unsupported("it has a template in it (${{ }}): write the values, or take outputs of a Stack by spec.variables valueFrom.stack. The variable values is not set")
+			values.Unsupported("it has a template in it (${{ }}): write the values, or take outputs of a Stack by " +
+				"spec.variables valueFrom.stack. The variable values is not set")
 		default:
 			s.Variables = append(s.Variables, v1alpha1.Variable{Name: "values", Value: &apiextensionsv1.JSON{Raw: raw}})
 			values.Became("spec.variables values")
 		}
 	}
 	for _, f := range spec.At("readInputsFromSecrets").Items() {
-		f.Unsupported("only the template of values reads it there: take outputs of a Stack by spec.variables valueFrom.stack, or a key of the Secret by valueFrom.secret")
+		f.Unsupported("only the template of values reads it there: take outputs of a Stack by spec.variables " +
+			"valueFrom.stack, or a key of the Secret by valueFrom.secret")
 	}
 	for _, f := range spec.At("vars").Items() {
 		convertVariable(f, s)
@@ -50,7 +52,8 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, r *pod.Runner) {
 			f.ToDo("files win over vars there, and spec.variables over files here: check for variables that both set")
 		}
 	}
-	o.Note(manifest.Unsupported, "", "if the code has a file main.tf.tpl: it is no code for the engine; render it, and keep main.tf in the repository")
+	o.Note(manifest.Unsupported, "", "if the code has a file main.tf.tpl: it is no code for the engine; render it, "+
+		"and keep main.tf in the repository")
 }
 
 func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
@@ -61,18 +64,26 @@ func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
 		from.Decode(&source)
 		switch {
 		case source.SecretKeyRef != nil:
-			s.Variables = append(s.Variables, v1alpha1.Variable{Name: name, ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: source.SecretKeyRef.Name, Key: source.SecretKeyRef.Key}}})
+			s.Variables = append(s.Variables,
+				v1alpha1.Variable{Name: name,
+					ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: source.SecretKeyRef.Name,
+						Key: source.SecretKeyRef.Key}}})
 		case source.ConfigMapKeyRef != nil:
-			s.Variables = append(s.Variables, v1alpha1.Variable{Name: name, ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: source.ConfigMapKeyRef.Name, Key: source.ConfigMapKeyRef.Key}}})
+			s.Variables = append(s.Variables,
+				v1alpha1.Variable{Name: name,
+					ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: source.ConfigMapKeyRef.Name,
+						Key: source.ConfigMapKeyRef.Key}}})
 		default:
 			from.Unsupported("a value is from a Secret or a ConfigMap")
 			return
 		}
-		f.At("name").Became("spec.variables %s: with the value that it names, as meant. If the first plan is not empty for it, take it out", name)
+		f.At("name").Became("spec.variables %s: with the value that it names, as meant. If the first plan is not "+
+			"empty for it, take it out", name)
 		return
 	}
 	if !f.At("value").Exists() {
-		f.At("name").Unsupported("%s has no value, which was null there: it is left out, and the code's default is taken", name)
+		f.At("name").Unsupported("%s has no value, which was null there: it is left out, and the code's "+
+			"default is taken", name)
 		f.Object.MarkNoted(f.At("value").Path)
 		return
 	}
@@ -87,7 +98,8 @@ func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
 	f.At("valueFrom").Ignored("it has no effect beside a value")
 }
 
-// convertVariablesFrom are keys of a Secret or ConfigMap: by name where it lists them, otherwise all of them, by the environment.
+// convertVariablesFrom are keys of a Secret or ConfigMap: by name where it lists them, otherwise all of them, by the
+// environment.
 func convertVariablesFrom(o *convert.Object, f manifest.Field, s *v1alpha1.StackSpec, r *pod.Runner) {
 	name, isSecret := f.At("name").Text(), f.At("kind").Text() == "Secret"
 	f.At("kind").Became("spec.variables")
@@ -111,7 +123,8 @@ func convertVariablesFrom(o *convert.Object, f manifest.Field, s *v1alpha1.Stack
 			source.ConfigMapRef.Optional = &optional
 		}
 		r.EnvFrom = append(r.EnvFrom, source)
-		o.Note(manifest.Became, f.Path, "spec.envFrom with the prefix TF_VAR_: each key of %s is a variable. It loses to *.tfvars files of the code and to spec.variables, over which it won there", name)
+		o.Note(manifest.Became, f.Path, "spec.envFrom with the prefix TF_VAR_: each key of %s is a variable. It "+
+			"loses to *.tfvars files of the code and to spec.variables, over which it won there", name)
 		return
 	}
 	if optional {

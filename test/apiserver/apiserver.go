@@ -26,7 +26,8 @@ import (
 	"cairn.dev/cairn/test/program"
 )
 
-// patience is the time limit of each wait of a test: a wait that ends early costs nothing, and a busy machine takes its time.
+// patience is the time limit of each wait of a test: a wait that ends early costs nothing, and a busy machine takes its
+// time.
 const patience = 2 * time.Minute
 
 // Config reaches the API server that Main started.
@@ -43,7 +44,8 @@ var libraries = []goleak.Option{
 	goleak.IgnoreTopFunction("github.com/hashicorp/golang-lru/v2/expirable.NewLRU[...].func1"),
 }
 
-// Main is a TestMain: it starts the API server, installs the kinds from the folder crds, runs the tests, and finds what they leave behind.
+// Main is a TestMain: it starts the API server, installs the kinds from the folder crds, runs the tests, and finds what
+// they leave behind.
 func Main(m *testing.M, crds string) {
 	tools, err := dev.BinDir()
 	if err != nil {
@@ -64,13 +66,14 @@ func Main(m *testing.M, crds string) {
 	os.Exit(code)
 }
 
-// start starts an API server. A busy machine may need more time for it than there is usually, and what waits for the first namespace waits
-// for five seconds in any case, so it may need a retry.
+// start starts an API server. A busy machine may need more time for it than there is usually, and what waits for the
+// first namespace waits for five seconds in any case, so it may need a retry.
 func start(tools, crds string) (env *envtest.Environment, err error) {
 	for range 3 {
 		env = &envtest.Environment{
 			BinaryAssetsDirectory: tools, CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true,
-			ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
+			ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+			CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 		}
 		if _, err = env.Start(); err == nil {
 			return env, nil
@@ -81,7 +84,8 @@ func start(tools, crds string) (env *envtest.Environment, err error) {
 }
 
 // connections returns a function that closes the idle connections of all clients and impersonated users. It keeps the
-// transports, because a connection of a dropped transport cannot be closed here, and remains until the API server closes it.
+// transports, because a connection of a dropped transport cannot be closed here, and remains until the API server
+// closes it.
 func connections() func() {
 	var shared []http.RoundTripper
 	for _, c := range []*rest.Config{Config, rest.AnonymousClientConfig(Config)} {
@@ -167,8 +171,8 @@ func (r Env) Make(objects ...client.Object) {
 	}
 }
 
-// Seen reads an object from the API server and waits until the cache has it as it is there, or newer: a controller can write it meanwhile.
-// For Secrets and ConfigMaps it waits for their metadata too, which has a cache of its own.
+// Seen reads an object from the API server and waits until the cache has it as it is there, or newer: a controller can
+// write it meanwhile. For Secrets and ConfigMaps it waits for their metadata too, which has a cache of its own.
 func (r Env) Seen(o client.Object) {
 	r.Helper()
 	Must(r.T, r.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))

@@ -30,8 +30,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// network has a git server at 127.0.0.1, which an administrator allowed, and a service at 127.0.0.9, which represents all
-// that Cairn does not connect to: the metadata of a cloud, or a port of the pod.
+// network has a git server at 127.0.0.1, which an administrator allowed, and a service at 127.0.0.9, which represents
+// all that Cairn does not connect to: the metadata of a cloud, or a port of the pod.
 type network struct {
 	*testing.T
 	guard *egress.Guard
@@ -231,10 +231,12 @@ func TestGitHubAppAPIAtADeniedAddressIsRejected(t *testing.T) {
 	}
 	redirecting := httptest.NewServer(http.RedirectHandler("http://"+n.service, http.StatusTemporaryRedirect))
 	defer redirecting.Close()
-	for at, reason := range map[string]string{"http://" + n.service: "AddressDenied", redirecting.URL: "AuthenticationFailed"} {
+	for at, reason := range map[string]string{"http://" + n.service: "AddressDenied",
+		redirecting.URL: "AuthenticationFailed"} {
 		remote := git.Remote{URL: n.git.URL + n.repo.Path()}
-		remote.Auth.GitHubApp = &credentials.GitHubApp{ID: 1, InstallationID: 1, BaseURL: at, PrivateKey: pem.EncodeToMemory(
-			&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})}
+		remote.Auth.GitHubApp = &credentials.GitHubApp{ID: 1, InstallationID: 1, BaseURL: at,
+			PrivateKey: pem.EncodeToMemory(
+				&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})}
 		n.denied(n.mirror(git.Options{}).Fetch(t.Context(), remote, git.FetchOptions{}), reason)
 	}
 }
@@ -263,7 +265,8 @@ func TestLFSServerCannotSetHeaders(t *testing.T) {
 	defer store.Close()
 	n.commit(map[string]string{"image.bin": n.git.PutLFS("content")})
 	n.serveLFS(store.URL, map[string]string{
-		"authorization": "RemoteAuth x", "Metadata-Flavor": "Google", "metadata": "true", "X-aws-ec2-metadata-token": "x", "Cookie": "x",
+		"authorization": "RemoteAuth x", "Metadata-Flavor": "Google", "metadata": "true",
+		"X-aws-ec2-metadata-token": "x", "Cookie": "x",
 	})
 	if err := n.archive(n.mirror(git.Options{LFS: true})); err != nil {
 		t.Fatal(err)
@@ -291,7 +294,8 @@ func (n *network) serveLFS(href string, header map[string]string) {
 			for name, value := range header {
 				pairs = append(pairs, fmt.Sprintf("%q:%q", name, value))
 			}
-			_, _ = fmt.Fprintf(w, `{"objects":[{"oid":%q,"actions":{"download":{"href":%q,"header":{%s}}}}]}`, oid, href, strings.Join(pairs, ","))
+			_, _ = fmt.Fprintf(w, `{"objects":[{"oid":%q,"actions":{"download":{"href":%q,"header":{%s}}}}]}`, oid,
+				href, strings.Join(pairs, ","))
 			return
 		}
 		n.forward(w, r, behind)
@@ -366,11 +370,13 @@ func TestDeniedAddressIsRejectedBehindAProxy(t *testing.T) {
 	defer proxy.Close()
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	n.guard = egress.New(n.guard.Options)
-	if err := n.mirror(git.Options{}).Fetch(t.Context(), git.Remote{URL: "http://git.test" + n.repo.Path()}, git.FetchOptions{}); err != nil {
+	if err := n.mirror(git.Options{}).Fetch(t.Context(), git.Remote{URL: "http://git.test" + n.repo.Path()},
+		git.FetchOptions{}); err != nil {
 		t.Errorf("a git server: %v", err)
 	}
 	for _, host := range []string{"169.254.169.254", "[::ffff:169.254.169.254]", "2852039166"} {
-		n.denied(n.mirror(git.Options{}).Fetch(t.Context(), git.Remote{URL: "http://" + host + "/x"}, git.FetchOptions{}), "AddressDenied")
+		n.denied(n.mirror(git.Options{}).Fetch(t.Context(), git.Remote{URL: "http://" + host + "/x"},
+			git.FetchOptions{}), "AddressDenied")
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -398,14 +404,17 @@ func TestDeniedAddressIsRejectedBehindAProxy(t *testing.T) {
 func TestAddressesDeniedByDefault(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	guard := egress.New(egress.Options{})
-	for _, address := range strings.Fields("127.0.0.1 127.8.0.1 ::1 0.0.0.0 :: 0.1.2.3 169.254.169.254 169.254.170.2 169.254.0.23 fe80::1 fe80::1%eth0 " +
-		"224.0.0.1 ff02::1 255.255.255.255 168.63.129.16 100.100.100.200 192.0.0.192 fd00:ec2::254 fd00:ec2::23 fd20:ce::254 fd00:c1::a9fe:a9fe fd00:42::42 10.96.0.1 " +
-		"::ffff:169.254.169.254 ::169.254.169.254 64:ff9b::a9fe:a9fe 64:ff9b:1::a9fe:a9fe 2002:a9fe:a9fe::1 ::ffff:10.96.0.1 64:ff9b::a60:1") {
+	for _, address := range strings.Fields("127.0.0.1 127.8.0.1 ::1 0.0.0.0 :: 0.1.2.3 169.254.169.254 169.254.170.2 " +
+		"169.254.0.23 fe80::1 fe80::1%eth0 224.0.0.1 ff02::1 255.255.255.255 168.63.129.16 100.100.100.200 " +
+		"192.0.0.192 fd00:ec2::254 fd00:ec2::23 fd20:ce::254 fd00:c1::a9fe:a9fe fd00:42::42 10.96.0.1 " +
+		"::ffff:169.254.169.254 ::169.254.169.254 64:ff9b::a9fe:a9fe 64:ff9b:1::a9fe:a9fe 2002:a9fe:a9fe::1 " +
+		"::ffff:10.96.0.1 64:ff9b::a60:1") {
 		if guard.Class(netip.MustParseAddr(address)) == "" {
 			t.Errorf("%s is allowed", address)
 		}
 	}
-	for _, address := range strings.Fields("10.0.0.1 10.96.0.2 172.16.0.1 192.168.1.1 100.64.0.1 140.82.112.3 fd12::1 2606:50c0:8000::1 64:ff9b::8c52:7003 2002:8c52:7003::1") {
+	for _, address := range strings.Fields("10.0.0.1 10.96.0.2 172.16.0.1 192.168.1.1 100.64.0.1 140.82.112.3 " +
+		"fd12::1 2606:50c0:8000::1 64:ff9b::8c52:7003 2002:8c52:7003::1") {
 		if class := guard.Class(netip.MustParseAddr(address)); class != "" {
 			t.Errorf("%s is denied: %s", address, class)
 		}

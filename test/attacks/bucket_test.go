@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/internal/server/artifact"
 )
 
-// thief can write the files of a bucket, and has the installation's public key: each pod has it, to encrypt a state that
-// it prints to its log.
+// thief can write the files of a bucket, and has the installation's public key: each pod has it, to encrypt a state
+// that it prints to its log.
 type thief struct {
 	*testing.T
 	dir    string
@@ -169,7 +169,8 @@ func TestRemovedPartOfALogIsDetected(t *testing.T) {
 				}
 				text += string(data)
 			}
-			if len(text) != 221 || !strings.HasPrefix(text, "first\n\n[a part of this log is lost") || !strings.HasSuffix(text, "last\n") {
+			if len(text) != 221 || !strings.HasPrefix(text, "first\n\n[a part of this log is lost") ||
+				!strings.HasSuffix(text, "last\n") {
 				t.Errorf("the log is %q", text)
 			}
 		})

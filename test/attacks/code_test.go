@@ -32,7 +32,9 @@ func rejects(t *testing.T, r repository, w closure.Wanted, message string) {
 
 func TestCodeWithAMillionAttributesIsRejected(t *testing.T) {
 	r := repository{"app/main.tf": "terraform {\n" + strings.Repeat("a=1\n", 1_000_000) + "}\n"}
-	takesAtMost(t, mib(32), func() { rejects(t, r, closure.Wanted{}, "app/main.tf has 4000014 bytes, and the limit is 524288") })
+	takesAtMost(t, mib(32), func() {
+		rejects(t, r, closure.Wanted{}, "app/main.tf has 4000014 bytes, and the limit is 524288")
+	})
 }
 
 func TestMemoryOfALargestFileOfTokensIsLimited(t *testing.T) {
@@ -78,7 +80,8 @@ func TestMemoryOfCodeWithTheMostTokensIsLimited(t *testing.T) {
 	for name, text := range shapes() {
 		t.Run(name, func(t *testing.T) {
 			takesAtMost(t, mib(160), func() {
-				if _, err := read(t, closure.New(closure.Options{}), repository{"app/main.tf": text}, closure.Wanted{}); err != nil {
+				if _, err := read(t, closure.New(closure.Options{}), repository{"app/main.tf": text},
+					closure.Wanted{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -98,7 +101,8 @@ func TestMemoryOfJSONCodeWithTheMostValuesIsLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			takesAtMost(t, mib(160), func() {
-				if _, err := read(t, closure.New(closure.Options{}), repository{"app/main.tf.json": text}, closure.Wanted{}); err != nil {
+				if _, err := read(t, closure.New(closure.Options{}), repository{"app/main.tf.json": text},
+					closure.Wanted{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -108,7 +112,9 @@ func TestMemoryOfJSONCodeWithTheMostValuesIsLimited(t *testing.T) {
 
 func TestTerragruntFileWithAMillionAttributesIsRejected(t *testing.T) {
 	r := repository{"app/terragrunt.hcl": "locals {\n" + strings.Repeat("a=1\n", 1_000_000) + "}\n"}
-	takesAtMost(t, mib(32), func() { rejects(t, r, closure.Wanted{Terragrunt: true}, "app/terragrunt.hcl has 4000011 bytes") })
+	takesAtMost(t, mib(32), func() {
+		rejects(t, r, closure.Wanted{Terragrunt: true}, "app/terragrunt.hcl has 4000011 bytes")
+	})
 }
 
 func TestMemoryOfATerragruntFileWithTheMostTokensIsLimited(t *testing.T) {
@@ -159,7 +165,8 @@ func TestMemoryOfCodeCachesIsLimited(t *testing.T) {
 			}
 		}
 		for i := range 4 {
-			unit := repository{"app/terragrunt.hcl": fmt.Sprintf("locals {\n a = %d\n%s}\n", i, lines(20_000, " b%d = [1]\n"))}
+			unit := repository{"app/terragrunt.hcl": fmt.Sprintf("locals {\n a = %d\n%s}\n", i,
+				lines(20_000, " b%d = [1]\n"))}
 			if _, err := read(t, c, unit, closure.Wanted{Terragrunt: true}); err != nil {
 				t.Error(err)
 			}
@@ -169,7 +176,8 @@ func TestMemoryOfCodeCachesIsLimited(t *testing.T) {
 }
 
 func localExec(command string) string {
-	return "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
+	return "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"" + command +
+		"\"\n  }\n}\n"
 }
 
 func TestMemoryOfACommitWithTheMostFilesIsLimited(t *testing.T) {

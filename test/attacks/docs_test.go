@@ -14,11 +14,13 @@ import (
 
 const root = "../.."
 
-// TestTestsOfTheSecurityModelExist checks that each test which the pages on security name exists, so that they do not claim more than is tested.
+// TestTestsOfTheSecurityModelExist checks that each test which the pages on security name exists, so that they do not
+// claim more than is tested.
 func TestTestsOfTheSecurityModelExist(t *testing.T) {
 	tests := testsOfTheRepository(t)
 	named := regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*|test/[a-z0-9/-]+[.]txtar)`")
-	for _, page := range []string{"docs/concepts/attacks.md", "docs/concepts/attacks-outside.md", "docs/concepts/hardening.md", "docs/reference/limits.md"} {
+	for _, page := range []string{"docs/concepts/attacks.md", "docs/concepts/attacks-outside.md",
+		"docs/concepts/hardening.md", "docs/reference/limits.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,8 @@ func TestEvidenceOfADeletedRunIsKept(t *testing.T) {
 		},
 		Status: v1alpha1.RunStatus{
 			Phase: v1alpha1.PhaseApplying, Plan: &v1alpha1.Plan{Digest: "sha256:bb", Destroy: 3},
-			Attempts: []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan}, {Number: 2, Phase: v1alpha1.AttemptApply}},
+			Attempts: []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan},
+				{Number: 2, Phase: v1alpha1.AttemptApply}},
 		},
 	}
 	run := before.DeepCopy()
@@ -62,9 +63,12 @@ func TestEvidenceOfADeletedRunIsKept(t *testing.T) {
 		t.Error("the error of the write is lost")
 	}
 	for field, want := range map[string]any{
-		"msg": "audit: run finished", "namespace": "infra", "stack": "net", "run": "net-7", "uid": "1b4e", "operation": "Apply", "cause": "Manual",
-		"by": "alice", "approvedBy": "bob", "approvedPlan": "sha256:bb", "planDigest": "sha256:bb", "inputsDigest": "sha256:aa",
-		"selfApprovalRemovedBy": "carol", "phase": "Succeeded", "applied": true, "destroy": 3.0, "finishedAt": "2026-11-25T06:00:00Z",
+		"msg": "audit: run finished", "namespace": "infra", "stack": "net", "run": "net-7", "uid": "1b4e",
+		"operation": "Apply", "cause": "Manual",
+		"by": "alice", "approvedBy": "bob", "approvedPlan": "sha256:bb", "planDigest": "sha256:bb",
+		"inputsDigest":          "sha256:aa",
+		"selfApprovalRemovedBy": "carol", "phase": "Succeeded", "applied": true, "destroy": 3.0,
+		"finishedAt": "2026-11-25T06:00:00Z",
 	} {
 		if line[field] != want {
 			t.Errorf("%s is %v, want %v", field, line[field], want)

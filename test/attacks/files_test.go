@@ -30,8 +30,8 @@ func (b blobs) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// commit returns the tree that git lists, and the files. The ID of a directory depends on all files, as caches use it as a
-// key.
+// commit returns the tree that git lists, and the files. The ID of a directory depends on all files, as caches use it
+// as a key.
 func (r repository) commit() (*git.Tree, blobs, error) {
 	files, entries, root := blobs{}, map[string]string{}, ""
 	for _, name := range slices.Sorted(maps.Keys(r)) {

@@ -11,9 +11,9 @@ import (
 )
 
 // takesAtMost runs f, and fails the test if what it refers to takes more than most bytes beside what was on the heap
-// before. Only while the objects on the heap take more than that is garbage collected to know what of them is garbage: to
-// collect it more often takes most of the processor time of these tests. The limit of a test is about twice as much as was
-// measured, so that a busy machine makes no difference.
+// before. Only while the objects on the heap take more than that is garbage collected to know what of them is garbage:
+// to collect it more often takes most of the processor time of these tests. The limit of a test is about twice as much
+// as was measured, so that a busy machine makes no difference.
 func takesAtMost(t *testing.T, most int64, f func()) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
@@ -46,7 +46,8 @@ func takesAtMost(t *testing.T, most int64, f func()) {
 	last := look()
 	close(stop)
 	peak := max(<-done, last)
-	t.Logf("MEASURED %s: %.0f MiB in %v, of %d MiB", t.Name(), float64(peak)/(1<<20), took.Round(10*time.Millisecond), most>>20)
+	t.Logf("MEASURED %s: %.0f MiB in %v, of %d MiB", t.Name(), float64(peak)/(1<<20), took.Round(10*time.Millisecond),
+		most>>20)
 	if peak > most {
 		t.Errorf("it takes %d MiB of memory, and %d are the limit", peak>>20, most>>20)
 	}

@@ -41,7 +41,8 @@ func (s story) pushes() {
 
 // administer runs a command of an administrator.
 func (s story) administer(args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"), append([]string{"-n", s.namespace}, args...)...)
+	cmd := exec.CommandContext(s.Context(), filepath.Join(s.cluster.Bin, "cairn"),
+		append([]string{"-n", s.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cluster.Kubeconfig)
 	return cmd.CombinedOutput()
 }
@@ -59,7 +60,9 @@ func (s story) migrated(change func(*v1alpha1.StackSpec)) *v1alpha1.Stack {
 	s.pushes()
 	s.done(s.patches("bob", net, `{"spec":{"suspend":false}}`))
 	s.run("net-1", v1alpha1.PhaseSucceeded)
-	s.until("the State has the inputs of the plan", func(context.Context) (bool, error) { return s.state().InputsDigest != "", nil })
+	s.until("the State has the inputs of the plan", func(context.Context) (bool, error) {
+		return s.state().InputsDigest != "", nil
+	})
 	return net
 }
 
@@ -97,8 +100,8 @@ func (s story) left() {
 	})
 }
 
-// TestStateOfOthersIsNeitherAppliedNorDestroyed has users with cairn-edit, some of whom can approve, act on a state that
-// their Stack never applied.
+// TestStateOfOthersIsNeitherAppliedNorDestroyed has users with cairn-edit, some of whom can approve, act on a state
+// that their Stack never applied.
 func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 	t.Parallel()
 	c := devcluster.Shared(t)
@@ -110,20 +113,22 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 		s.gone(net)
 		net = stack(evil)
 		s.creates("ed", net)
-		if run := s.runOf(net, v1alpha1.PhaseAwaitingApproval); !run.Status.Plan.TakesOverState || s.state().Version != 1 {
+		if run := s.runOf(net, v1alpha1.PhaseAwaitingApproval); !run.Status.Plan.TakesOverState ||
+			s.state().Version != 1 {
 			s.Errorf("%+v, version %d", run.Status.Plan, s.state().Version)
 		}
 	})
 
-	runStory(t, c, "an editor changes the code of a Stack that applies by itself, for which a state was pushed", func(s story) {
-		net := s.migrated(func(spec *v1alpha1.StackSpec) { spec.Apply = v1alpha1.ApplyAutomatic })
-		s.done(s.patches("ed", net, coded("evil", "")))
-		run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
-		s.done(s.approves("bob", run)) // a migration goes on with one approval
-		s.run("net-2", v1alpha1.PhaseSucceeded)
-		s.done(s.patches("ed", net, coded("two", "")))
-		s.run("net-3", v1alpha1.PhaseSucceeded)
-	})
+	runStory(t, c, "an editor changes the code of a Stack that applies by itself, for which a state was pushed",
+		func(s story) {
+			net := s.migrated(func(spec *v1alpha1.StackSpec) { spec.Apply = v1alpha1.ApplyAutomatic })
+			s.done(s.patches("ed", net, coded("evil", "")))
+			run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
+			s.done(s.approves("bob", run)) // a migration goes on with one approval
+			s.run("net-2", v1alpha1.PhaseSucceeded)
+			s.done(s.patches("ed", net, coded("two", "")))
+			s.run("net-3", v1alpha1.PhaseSucceeded)
+		})
 
 	runStory(t, c, "an editor has a Stack that applies by itself before a state is pushed for it", func(s story) {
 		net := stack(func(spec *v1alpha1.StackSpec) { spec.Apply = v1alpha1.ApplyAutomatic })
@@ -157,20 +162,22 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 		})
 	}
 
-	runStory(t, c, "a user with the verb deletes a migrated Stack before it applied anything, and destroys on purpose", func(s story) {
-		net := s.migrated(nil)
-		s.denied(s.deletes("ed", net), "requires the verb destroy on the Stack")
-		s.done(s.deletes("carol", net))
-		s.gone(net)
-		s.left()
-		net = stack(nil)
-		s.creates("bob", net)
-		s.runOf(net, v1alpha1.PhaseSucceeded)
-		s.done(s.patches("carol", net, `{"metadata":{"annotations":{"cairn.dev/requested-at":"2026-11-24T12:00:00Z","cairn.dev/requested-operation":"Destroy"}}}`))
-		destroy := s.runOf(net, v1alpha1.PhaseAwaitingApproval)
-		s.done(s.approves("carol", destroy))
-		s.run(destroy.Name, v1alpha1.PhaseSucceeded)
-	})
+	runStory(t, c, "a user with the verb deletes a migrated Stack before it applied anything, and destroys on purpose",
+		func(s story) {
+			net := s.migrated(nil)
+			s.denied(s.deletes("ed", net), "requires the verb destroy on the Stack")
+			s.done(s.deletes("carol", net))
+			s.gone(net)
+			s.left()
+			net = stack(nil)
+			s.creates("bob", net)
+			s.runOf(net, v1alpha1.PhaseSucceeded)
+			s.done(s.patches("carol", net,
+				`{"metadata":{"annotations":{"cairn.dev/requested-at":"2026-11-24T12:00:00Z","cairn.dev/requested-operation":"Destroy"}}}`))
+			destroy := s.runOf(net, v1alpha1.PhaseAwaitingApproval)
+			s.done(s.approves("carol", destroy))
+			s.run(destroy.Name, v1alpha1.PhaseSucceeded)
+		})
 
 	runStory(t, c, "an editor creates a Stack with an owner, whose deletion destroys", func(s story) {
 		owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "owner"}}
@@ -178,12 +185,15 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 		net := func(policy v1alpha1.DeletionPolicy) *v1alpha1.Stack {
 			o := stack(func(spec *v1alpha1.StackSpec) { spec.DeletionPolicy = policy })
 			o.Namespace = s.namespace
-			o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
+			o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name,
+				UID: owner.UID}}
 			return o
 		}
 		for _, user := range []string{"ed", "alice"} {
-			s.denied(s.as(user).Create(s.Context(), net("")), fmt.Sprintf("%s cannot create Stack net with owners", user))
-			s.denied(s.as(user).Create(s.Context(), net(v1alpha1.DeletionDestroy)), "requires the verb destroy on the Stack")
+			s.denied(s.as(user).Create(s.Context(), net("")),
+				fmt.Sprintf("%s cannot create Stack net with owners", user))
+			s.denied(s.as(user).Create(s.Context(), net(v1alpha1.DeletionDestroy)),
+				"requires the verb destroy on the Stack")
 		}
 		s.creates("ed", net(v1alpha1.DeletionOrphan)) // its deletion keeps the resources
 		s.denied(s.patches("ed", net(""), `{"spec":{"deletionPolicy":"Destroy"}}`), "requires the verb destroy")
@@ -193,8 +203,8 @@ func TestStateOfOthersIsNeitherAppliedNorDestroyed(t *testing.T) {
 	})
 }
 
-// TestRecoverTakesNoStateThatWasNotLost has a user who can recover forge the log of a pod: the key that a state in it is
-// encrypted to is no secret.
+// TestRecoverTakesNoStateThatWasNotLost has a user who can recover forge the log of a pod: the key that a state in it
+// is encrypted to is no secret.
 func TestRecoverTakesNoStateThatWasNotLost(t *testing.T) {
 	t.Parallel()
 	c := devcluster.Shared(t)
@@ -209,7 +219,8 @@ func TestRecoverTakesNoStateThatWasNotLost(t *testing.T) {
 		forged = strings.Replace(forged, `"serial":3`, `"serial":30`, 1)
 		for _, name := range []string{"net", "net/net-1/1", "net/net-1/2"} {
 			file := filepath.Join(s.TempDir(), "forged.log")
-			log := sealed(s.T, identities[0].(*age.X25519Identity).Recipient(), s.namespace+"/"+name, before.SHA256, forged)
+			log := sealed(s.T, identities[0].(*age.X25519Identity).Recipient(), s.namespace+"/"+name, before.SHA256,
+				forged)
 			must(s.T, os.WriteFile(file, log, 0o600))
 			out, err := s.administer("state", "recover", "net", "--file", file)
 			if got := s.state(); err == nil || got.Version != before.Version || got.Rescued != nil {

@@ -24,7 +24,8 @@ import (
 // deletion is a plan that destroys a database, beside a change.
 var deletion = planfiletest.Plan{
 	{Address: "aws_db.main", Action: planfiletest.Delete, Before: map[string]any{"name": "main"}},
-	{Address: "aws_tag.a", Action: planfiletest.Update, Before: map[string]any{"v": "a"}, After: map[string]any{"v": "b"}},
+	{Address: "aws_tag.a", Action: planfiletest.Update, Before: map[string]any{"v": "a"},
+		After: map[string]any{"v": "b"}},
 }
 
 // noDeletion is a policy that denies to destroy a database.
@@ -56,8 +57,10 @@ func denies(t *testing.T, rule string, document []byte) bool {
 // Two bytes in a change make it a no-op for a reader that ignores the types of fields; the engine deletes.
 func TestHiddenDeletionIsUnverified(t *testing.T) {
 	raw := deletion.Message(t)
-	change := planfiletest.Message(planfiletest.Number(nil, 1, planfiletest.Delete), 2, planfiletest.Message(nil, 1, []byte("\x81\xa4name\xa4main")))
-	hidden := bytes.Replace(raw, append([]byte{byte(len(change))}, change...), append(append([]byte{byte(len(change) + 2)}, change...), 0x0a, 0), 1)
+	change := planfiletest.Message(planfiletest.Number(nil, 1, planfiletest.Delete), 2,
+		planfiletest.Message(nil, 1, []byte("\x81\xa4name\xa4main")))
+	hidden := bytes.Replace(raw, append([]byte{byte(len(change))}, change...),
+		append(append([]byte{byte(len(change) + 2)}, change...), 0x0a, 0), 1)
 	size := bytes.IndexByte(hidden, 0x1a) + 1 // of the resource, which is the first with a change
 	hidden[size] += 2
 	if len(hidden) != len(raw)+2 {
@@ -91,9 +94,11 @@ func TestPoliciesReadWhatWasCompared(t *testing.T) {
 	}
 }
 
-// An output that is marked as sensitive has the word as its value for which a rule searches; and a value is marked itself.
+// An output that is marked as sensitive has the word as its value for which a rule searches; and a value is marked
+// itself.
 func TestSensitiveValuesHideNothingFromPolicies(t *testing.T) {
-	shown := bytes.Replace(deletion.JSON(t), []byte(`"after_unknown"`), []byte(`"before_sensitive":{"name":true},"after_unknown"`), 1)
+	shown := bytes.Replace(deletion.JSON(t), []byte(`"after_unknown"`),
+		[]byte(`"before_sensitive":{"name":true},"after_unknown"`), 1)
 	file, err := planfile.Read(deletion.File(t))
 	must(t, err)
 	document, err := file.Document(shown)
@@ -114,8 +119,8 @@ func TestSensitiveValuesHideNothingFromPolicies(t *testing.T) {
 	}
 }
 
-// Whatever is in a plan and its JSON, whatever is masked: approvers and policies get the actions that the engine applies, or the plan is
-// not verified, or its JSON is rejected.
+// Whatever is in a plan and its JSON, whatever is masked: approvers and policies get the actions that the engine
+// applies, or the plan is not verified, or its JSON is rejected.
 func TestWhatApproversAndPoliciesGetIsThePlan(t *testing.T) {
 	accepted := 0
 	for seed := range uint64(2000) {
@@ -156,7 +161,8 @@ func TestWhatApproversAndPoliciesGetIsThePlan(t *testing.T) {
 		for _, c := range file.Changes() {
 			counted[c.Address] = string(c.Action)
 		}
-		for who, got := range map[string]map[string]string{"approvers": approvers, "policies": actionsIn(t, document), "counts": counted} {
+		for who, got := range map[string]map[string]string{"approvers": approvers, "policies": actionsIn(t, document),
+			"counts": counted} {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d: %s get another plan: %s", seed, who, diff)
 			}
@@ -168,18 +174,22 @@ func TestWhatApproversAndPoliciesGetIsThePlan(t *testing.T) {
 }
 
 // words are names and values in plans, and secrets.
-var words = []string{"aws_db", "aws_tag", "main", "delete", "no-op", "actions", "resource_changes", "address", "create", "change", "name"}
+var words = []string{"aws_db", "aws_tag", "main", "delete", "no-op", "actions", "resource_changes", "address", "create",
+	"change", "name"}
 
 // oddFields are appended to a plan: what is not known, or is there twice.
 var oddFields = [][]byte{
-	{0x9a, 0x06, 0}, {0x08, 3}, {0x0a, 0}, {0x1a, 1, 0xff}, {0x1a, 0}, planfiletest.Message(nil, 14, []byte("1.12.6")), {0xf8, 0x01, 1},
-	planfiletest.Message(nil, 3, planfiletest.Message(planfiletest.Message(nil, 13, []byte("a.b")), 9, []byte{0x0d, 5, 0, 0, 0})),
+	{0x9a, 0x06, 0}, {0x08, 3}, {0x0a, 0}, {0x1a, 1, 0xff}, {0x1a, 0}, planfiletest.Message(nil, 14, []byte("1.12.6")),
+	{0xf8, 0x01, 1},
+	planfiletest.Message(nil, 3, planfiletest.Message(planfiletest.Message(nil, 13, []byte("a.b")), 9,
+		[]byte{0x0d, 5, 0, 0, 0})),
 }
 
 func randomPlan(r *rand.Rand) (planfiletest.Plan, map[string]string) {
 	actions := map[uint64]string{
-		planfiletest.Create: "create", planfiletest.Update: "update", planfiletest.Delete: "delete", planfiletest.Replace: "replace",
-		planfiletest.Forget: "forget", planfiletest.NoOp: "",
+		planfiletest.Create: "create", planfiletest.Update: "update", planfiletest.Delete: "delete",
+		planfiletest.Replace: "replace",
+		planfiletest.Forget:  "forget", planfiletest.NoOp: "",
 	}
 	numbers := slices.Sorted(maps.Keys(actions))
 	var all planfiletest.Plan
@@ -187,7 +197,8 @@ func randomPlan(r *rand.Rand) (planfiletest.Plan, map[string]string) {
 	value := func() map[string]any { return map[string]any{words[r.IntN(len(words))]: words[r.IntN(len(words))]} }
 	for i := range 1 + r.IntN(4) {
 		one := planfiletest.Resource{
-			Address: fmt.Sprintf("aws_%s.%s_%d", []string{"db", "tag"}[r.IntN(2)], "main", i), Action: numbers[r.IntN(len(numbers))],
+			Address: fmt.Sprintf("aws_%s.%s_%d", []string{"db", "tag"}[r.IntN(2)], "main", i),
+			Action:  numbers[r.IntN(len(numbers))],
 		}
 		if one.Action != planfiletest.Create {
 			one.Before = value()
@@ -206,7 +217,8 @@ func randomPlan(r *rand.Rand) (planfiletest.Plan, map[string]string) {
 // tamper changes JSON as code in the pod could.
 func tamper(r *rand.Rand, shown []byte) []byte {
 	for range r.IntN(3) {
-		word := []string{"resource_changes", "actions", "address", "change", "type", "name", "after", "planned_values"}[r.IntN(8)]
+		word := []string{"resource_changes", "actions", "address", "change", "type", "name", "after",
+			"planned_values"}[r.IntN(8)]
 		quoted := []byte(`"` + word + `":`)
 		other := [][]byte{
 			[]byte(`"` + strings.ToUpper(word) + `":`), []byte(`"` + strings.ToUpper(word) + `":[],"` + word + `":`),

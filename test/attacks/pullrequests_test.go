@@ -20,11 +20,12 @@ import (
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
-// The author of a pull request has its code read, in the pod of the plan, the credentials of the backend and of applies,
-// and prints them in a form that no redaction knows.
+// The author of a pull request has its code read, in the pod of the plan, the credentials of the backend and of
+// applies, and prints them in a form that no redaction knows.
 func TestPullRequestReadsNoCredentialsOfTheBackend(t *testing.T) {
 	secret := func(name string) v1alpha1.ObjectRef { return v1alpha1.ObjectRef{Name: name} }
-	fromSecret := []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "stolen-env"}}}}
+	fromSecret := []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "stolen-env"}}}}
 	backend := &v1alpha1.Backend{
 		Type: "pg", Config: map[string]apiextensionsv1.JSON{"schema_name": {Raw: []byte(`"stolen-schema"`)}},
 		ConfigFrom: []v1alpha1.BackendConfig{{Secret: secret("stolen-backend")}},
@@ -37,7 +38,8 @@ func TestPullRequestReadsNoCredentialsOfTheBackend(t *testing.T) {
 		Runner: v1alpha1.Runner{ServiceAccountName: "stolen-account", Template: template},
 	}}
 	applied := inputs.Document{
-		Backend: backend, EnvFrom: fromSecret, Env: stack.Spec.Env, ServiceAccountName: "stolen-account", Template: template,
+		Backend: backend, EnvFrom: fromSecret, Env: stack.Spec.Env, ServiceAccountName: "stolen-account",
+		Template: template,
 	}
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "prod"}, Spec: v1alpha1.RepositorySpec{
 		PullRequests: &v1alpha1.PullRequests{Runner: &v1alpha1.PullRequestRunner{ServiceAccountName: "read"}},
@@ -46,7 +48,8 @@ func TestPullRequestReadsNoCredentialsOfTheBackend(t *testing.T) {
 	set := podspec.Settings{CABundle: func() []byte { return nil }, MetadataKeys: []string{"iam.amazonaws.com/role"}}
 	for name, doc := range map[string]inputs.Document{
 		"a plan": {
-			Backend: of.Backend, EnvFrom: of.EnvFrom, Env: of.Env, ServiceAccountName: of.Runner.ServiceAccountName, Template: of.Runner.Template,
+			Backend: of.Backend, EnvFrom: of.EnvFrom, Env: of.Env, ServiceAccountName: of.Runner.ServiceAccountName,
+			Template: of.Runner.Template,
 		},
 		"a plan of a destruction": pullrequest.ProposedDestroy(applied, repo, stack),
 	} {
@@ -59,7 +62,8 @@ func TestPullRequestReadsNoCredentialsOfTheBackend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "stolen") || !strings.Contains(string(text), "ssd") || pod.Spec.ServiceAccountName != "read" {
+		if strings.Contains(string(text), "stolen") || !strings.Contains(string(text), "ssd") ||
+			pod.Spec.ServiceAccountName != "read" {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -71,14 +75,16 @@ func TestForkCannotSwapItsHeadUnderACommand(t *testing.T) {
 	const read, pushed = "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012346"
 	stack := command.Stack{Namespace: "prod", Name: "net", Affected: true, Verbs: []string{"plan"}}
 	for body, want := range map[string]bool{
-		"/cairn plan": false, "/cairn plan " + read: false, "/cairn plan " + pushed[:12]: false, "/cairn plan " + pushed: true,
+		"/cairn plan": false, "/cairn plan " + read: false, "/cairn plan " + pushed[:12]: false, "/cairn plan " +
+			pushed: true,
 	} {
 		parsed, err := command.Parse(command.Comment{Body: body})
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := command.Decide(command.Snapshot{
-			Command: *parsed, User: "gitea:git.example.com:alice", Head: pushed, Restricted: true, Stacks: []command.Stack{stack},
+			Command: *parsed, User: "gitea:git.example.com:alice", Head: pushed, Restricted: true,
+			Stacks: []command.Stack{stack},
 		})
 		if d.Allowed() != want {
 			t.Errorf("%s: allowed %t: %s", body, d.Allowed(), d.Text())
@@ -97,7 +103,8 @@ func TestCommitOfAnotherUserIsNotPlannedWithoutACommand(t *testing.T) {
 			w.Header().Set("X-Total-Count", "1")
 			_, _ = w.Write([]byte(body))
 		}))
-		client := pulls.NewGitea(pulls.GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		client := pulls.NewGitea(pulls.GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		got, err := client.(pulls.Committers).Committers(t.Context(), 12, "h")
 		server.Close()
 		if err != nil || !slices.Equal(got, want) {

@@ -26,12 +26,17 @@ func TestEncodedSecretIsMaskedInLogs(t *testing.T) {
 	secret := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	secrets := redact.New()
 	secrets.Add(secret)
-	around := strings.NewReplacer(redact.Mask, "", "null_resource.a (local-exec): ", "", "2026-11-25T15:24:47Z ", "", "  | ", "")
+	around := strings.NewReplacer(redact.Mask, "", "null_resource.a (local-exec): ", "", "2026-11-25T15:24:47Z ", "",
+		"  | ", "")
 	for _, script := range []string{
-		"cat", "base64", "base64 -w 64", "base64 -w 0", "{ echo user; cat; } | base64", "base64 | tr '+/' '-_'", "base32", "base32 -w 0",
-		"od -An -v -tx1", "od -An -v -tx1 | tr -d ' '", "od -An -v -tx1 | tr -d ' \\n' | fold -w 60", "od -An -v -tx1 | tr ' a-f' ':A-F'",
-		"base64 | sed 's/^/null_resource.a (local-exec): /'", "base64 | sed 's/^/  | /'", "base64 | sed 's/^/2026-11-25T15:24:47Z /'",
-		`od -An -v -tx1 | tr -d '\n' | sed 's/ /%/g'`, `od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'`, `od -An -v -tx1 | tr -d '\n' | sed 's/ \(..\)/\&#x\1;/g'`,
+		"cat", "base64", "base64 -w 64", "base64 -w 0", "{ echo user; cat; } | base64", "base64 | tr '+/' '-_'",
+		"base32", "base32 -w 0",
+		"od -An -v -tx1", "od -An -v -tx1 | tr -d ' '", "od -An -v -tx1 | tr -d ' \\n' | fold -w 60",
+		"od -An -v -tx1 | tr ' a-f' ':A-F'",
+		"base64 | sed 's/^/null_resource.a (local-exec): /'", "base64 | sed 's/^/  | /'",
+		"base64 | sed 's/^/2026-11-25T15:24:47Z /'",
+		`od -An -v -tx1 | tr -d '\n' | sed 's/ /%/g'`, `od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'`,
+		`od -An -v -tx1 | tr -d '\n' | sed 's/ \(..\)/\&#x\1;/g'`,
 		"tr '\\n' ' '", "base64 -w 20 | tr '\\n' '\\r'",
 	} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", script)

@@ -24,7 +24,8 @@ const (
 	// mostData is how much memory the process that reads the repositories has: as RSS, and half as much again as
 	// RLIMIT_DATA, which also counts what is reserved and not used.
 	mostData = 512 << 20
-	// longest is how long the closure of one repository may take: the limit of work is some 20 seconds on an idle machine.
+	// longest is how long the closure of one repository may take: the limit of work is some 20 seconds on an idle
+	// machine.
 	longest = 2 * time.Minute
 	// workers read at the same time, as the controller of Stacks does.
 	workers = 4
@@ -37,8 +38,10 @@ func TestHostileRepositoryNeitherCrashesNorHangs(t *testing.T) {
 		readHostile(t)
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostileRepositoryNeitherCrashesNorHangs$", "-test.v", "-test.timeout=0")
-	cmd.Env = append(os.Environ(), child+"="+strconv.Itoa(*hostile), "GOGC=100") // as the operator: its memory is measured
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostileRepositoryNeitherCrashesNorHangs$",
+		"-test.v", "-test.timeout=0")
+	// as the operator: its memory is measured
+	cmd.Env = append(os.Environ(), child+"="+strconv.Itoa(*hostile), "GOGC=100")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -51,7 +54,8 @@ func TestHostileRepositoryNeitherCrashesNorHangs(t *testing.T) {
 		t.Fatal("no resource usage")
 	}
 	peak := state.Maxrss << 10
-	t.Logf("MEASURED %d hostile repositories: %d MiB RSS at most, of %d MiB\n%s", *hostile, peak>>20, mostData>>20, summary(text))
+	t.Logf("MEASURED %d hostile repositories: %d MiB RSS at most, of %d MiB\n%s", *hostile, peak>>20, mostData>>20,
+		summary(text))
 	if peak > mostData {
 		t.Errorf("it takes %d MiB of memory, and %d are the limit", peak>>20, mostData>>20)
 	}
@@ -72,7 +76,8 @@ func readHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: mostData / 2 * 3, Max: mostData / 2 * 3}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA,
+		&syscall.Rlimit{Cur: mostData / 2 * 3, Max: mostData / 2 * 3}); err != nil {
 		t.Fatal(err)
 	}
 	debug.SetMemoryLimit(mostData / 5 * 4) // as the operator does in a container with a limit
@@ -169,12 +174,14 @@ func size(random *rand.Rand, most int) int { return 1 + random.IntN(1+random.Int
 
 var hostilities = []func(random *rand.Rand, r repository, w *closure.Wanted){
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // a token for each byte, up to a few MiB
-		text := pick(random, "a=1\n", "a{}\n", "[", "(", "{", "\"${", "%{if a}", "!", "-1,", "\n", "<<A\n", "a?a:", "#", "\xff", "\x00", "a.", "}", "]")
+		text := pick(random, "a=1\n", "a{}\n", "[", "(", "{", "\"${", "%{if a}", "!", "-1,", "\n", "<<A\n", "a?a:", "#",
+			"\xff", "\x00", "a.", "}", "]")
 		r[name(random, w)] = pick(random, "", "a = ", "a = [", "a = \"") + strings.Repeat(text, size(random, 600_000))
 	},
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // as much as is allowed
 		all := shapes()
-		r[name(random, w)] = all[pick(random, "attributes", "blocks", "objects", "texts", "paths", "locals", "a sum", "conditionals")]
+		r[name(random, w)] = all[pick(random, "attributes", "blocks", "objects", "texts", "paths", "locals", "a sum",
+			"conditionals")]
 	},
 	func(random *rand.Rand, r repository, _ *closure.Wanted) { // JSON
 		text := pick(random, "[],", "{},", "1,", `"",`, `"../a",`, `"${",`, `"${path.module}/../a",`)
@@ -185,7 +192,8 @@ var hostilities = []func(random *rand.Rand, r repository, w *closure.Wanted){
 		r["app/n.tf.json"] = strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)
 	},
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // locals that grow
-		part := pick(random, "\"${local.a%[2]d}${local.a%[2]d}\"", "[local.a%[2]d, local.a%[2]d, \"..\"]", "local.a%[2]d", "{a = local.a%[2]d, b = local.a%[2]d}")
+		part := pick(random, "\"${local.a%[2]d}${local.a%[2]d}\"", "[local.a%[2]d, local.a%[2]d, \"..\"]",
+			"local.a%[2]d", "{a = local.a%[2]d, b = local.a%[2]d}")
 		text := "locals {\n a0 = \"../aaaaaaaaaaaaaaaa\"\n"
 		for i := range size(random, 5000) {
 			text += fmt.Sprintf(" a%[1]d = "+part+"\n", i+1, i)
@@ -194,10 +202,13 @@ var hostilities = []func(random *rand.Rand, r repository, w *closure.Wanted){
 	},
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // expressions that nest
 		n := size(random, 900)
-		deep := strings.Repeat("(", n) + pick(random, "local.a", `"../a"`, "path.module", `file("../${var.a}")`) + strings.Repeat(")", n)
-		r[name(random, w)] = "locals {\n a = \"../x\"\n b = [" + strings.Repeat(deep+", ", size(random, 200)) + "1]\n}\n"
+		deep := strings.Repeat("(", n) + pick(random, "local.a", `"../a"`, "path.module", `file("../${var.a}")`) +
+			strings.Repeat(")", n)
+		r[name(random, w)] = "locals {\n a = \"../x\"\n b = [" + strings.Repeat(deep+", ", size(random, 200)) +
+			"1]\n}\n"
 	},
-	func(random *rand.Rand, r repository, w *closure.Wanted) { // paths with unknown parts, and files to compare them with
+	// paths with unknown parts, and files to compare them with
+	func(random *rand.Rand, r repository, w *closure.Wanted) {
 		for i := range size(random, 5000) {
 			r[fmt.Sprintf("files/%d/%d", i%50, i)] = fmt.Sprint(i % 100)
 		}
@@ -210,7 +221,8 @@ var hostilities = []func(random *rand.Rand, r repository, w *closure.Wanted){
 	func(random *rand.Rand, r repository, _ *closure.Wanted) { // symlinks
 		n := size(random, 300)
 		for i := range n {
-			r[fmt.Sprintf("app/links/l%d", i)] = "-> " + strings.Repeat("../links/", random.IntN(100)) + fmt.Sprintf("l%d", (i+1)%n)
+			r[fmt.Sprintf("app/links/l%d", i)] = "-> " + strings.Repeat("../links/", random.IntN(100)) + fmt.Sprintf(
+				"l%d", (i+1)%n)
 			r[fmt.Sprintf("app/c%d.tf", i)] = "-> ../code.tf"
 		}
 		r["code.tf"] = strings.Repeat("a {\n b = \"../${local.c}\"\n}\n", size(random, 5000))
@@ -247,26 +259,31 @@ var hostilities = []func(random *rand.Rand, r repository, w *closure.Wanted){
 				text += fmt.Sprintf("dependency \"d\" {\n config_path = \"../u%d\"\n}\n", random.IntN(n))
 			}
 			r[fmt.Sprintf("u/u%d/terragrunt.hcl", i)] = text
-			r[fmt.Sprintf("c/%d.hcl", i)] = fmt.Sprintf("include {\n path = \"%d.hcl\"\n}\nlocals {\n c = read_terragrunt_config(\"%d.hcl\")\n}\n", random.IntN(n), random.IntN(n))
+			r[fmt.Sprintf("c/%d.hcl", i)] = fmt.Sprintf("include {\n path = \"%d.hcl\"\n}\nlocals {\n c = "+
+				"read_terragrunt_config(\"%d.hcl\")\n}\n", random.IntN(n), random.IntN(n))
 		}
 		r["app/terragrunt.hcl"] = "dependency \"d\" {\n config_path = \"../u/u0\"\n}\n"
 	},
 	func(random *rand.Rand, _ repository, w *closure.Wanted) { // triggers
 		for range size(random, 50) {
-			w.Triggers = append(w.Triggers, strings.Repeat(pick(random, "**/", "*/", "{a,b}", "[!a]", "a/**/", "?", `\`), 1+random.IntN(200))+"*")
+			w.Triggers = append(w.Triggers,
+				strings.Repeat(pick(random, "**/", "*/", "{a,b}", "[!a]", "a/**/", "?", `\`), 1+random.IntN(200))+"*")
 		}
 	},
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // large values
-		r["app/large.auto.tfvars"] = strings.Repeat(pick(random, "a = \"../x\"\n", "..", "../", "# a\n", "a=1\n"), size(random, 500_000))
+		r["app/large.auto.tfvars"] = strings.Repeat(pick(random, "a = \"../x\"\n", "..", "../", "# a\n", "a=1\n"),
+			size(random, 500_000))
 		r["app/run.sh"] = strings.Repeat("../a/", size(random, 50_000))
 		r["app/run.tf"] = localExec("${path.module}/run.sh")
 		w.VariableFiles = append(w.VariableFiles, "app/large.auto.tfvars")
 	},
 	func(random *rand.Rand, r repository, _ *closure.Wanted) { // version files
-		r[pick(random, ".opentofu-version", "app/.terraform-version", ".terragrunt-version")] = strings.Repeat(pick(random, "1", "9.", ">= 1,", "\n", "latest:^"), size(random, 3000))
+		r[pick(random, ".opentofu-version", "app/.terraform-version", ".terragrunt-version")] = strings.Repeat(
+			pick(random, "1", "9.", ">= 1,", "\n", "latest:^"), size(random, 3000))
 	},
 	func(random *rand.Rand, r repository, w *closure.Wanted) { // noise in code
-		text := []byte(strings.Repeat("module \"a\" {\n source = \"../a/${local.b}\"\n}\nlocals {\n b = format(\"%s/..\", path.module)\n}\n", size(random, 2000)))
+		text := []byte(strings.Repeat("module \"a\" {\n source = \"../a/${local.b}\"\n}\nlocals {\n b = "+
+			"format(\"%s/..\", path.module)\n}\n", size(random, 2000)))
 		for range size(random, 100) {
 			text[random.IntN(len(text))] = byte(random.IntN(256))
 		}

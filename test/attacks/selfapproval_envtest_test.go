@@ -42,7 +42,8 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 		s.done(s.patches("bob", net, `{"spec":{"hooks":null}}`))
 		s.until("the change is reverted", func(ctx context.Context) (bool, error) {
 			err := s.cluster.Get(ctx, client.ObjectKeyFromObject(net), net)
-			return err == nil && net.Status.ObservedGeneration == net.Generation && net.Status.InputsDigest == net.Status.AppliedInputsDigest, err
+			return err == nil && net.Status.ObservedGeneration == net.Generation &&
+				net.Status.InputsDigest == net.Status.AppliedInputsDigest, err
 		})
 		r.commitBy(r.good, gitserver.Change{Author: author, Files: code("evil")})
 		r.fetch()
@@ -52,39 +53,44 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 		s.run("net-3", v1alpha1.PhaseSucceeded)
 	})
 
-	runStory(t, c, "the author of a commit, while a change of another user waits, and the other way round", func(s story) {
-		r := s.repositories()
-		net := r.stack(prevents)
-		s.applied(net)
-		r.commitBy(r.good, gitserver.Change{Author: author, Files: map[string]string{
-			"main.tf": "variable \"input\" { default = \"evil\" }\nresource \"terraform_data\" \"disk\" { input = var.input }\n",
-		}})
-		r.fetch()
-		s.run("net-2", v1alpha1.PhaseAwaitingApproval)
-		s.done(s.patches("bob", net, `{"spec":{"variables":[{"name":"input","value":"two"}]}}`))
-		run := s.run("net-3", v1alpha1.PhaseAwaitingApproval)
-		for _, user := range []string{"alice", "bob"} {
-			s.denied(s.approves(user, run), another)
-		}
-		s.done(s.approves("carol", run))
-		s.run(run.Name, v1alpha1.PhaseSucceeded)
-	})
+	runStory(t, c, "the author of a commit, while a change of another user waits, and the other way round",
+		func(s story) {
+			r := s.repositories()
+			net := r.stack(prevents)
+			s.applied(net)
+			r.commitBy(r.good, gitserver.Change{Author: author, Files: map[string]string{
+				"main.tf": "variable \"input\" { default = \"evil\" }\nresource \"terraform_data\" \"disk\" { input " +
+					"= var.input }\n",
+			}})
+			r.fetch()
+			s.run("net-2", v1alpha1.PhaseAwaitingApproval)
+			s.done(s.patches("bob", net, `{"spec":{"variables":[{"name":"input","value":"two"}]}}`))
+			run := s.run("net-3", v1alpha1.PhaseAwaitingApproval)
+			for _, user := range []string{"alice", "bob"} {
+				s.denied(s.approves(user, run), another)
+			}
+			s.done(s.approves("carol", run))
+			s.run(run.Name, v1alpha1.PhaseSucceeded)
+		})
 
 	runStory(t, c, "each of the authors, co-authors and committers of the commits of one fetch", func(s story) {
 		r := s.repositories()
-		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: map[string]string{"net/main.tf": code("one")["main.tf"]}})
+		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>",
+			Files: map[string]string{"net/main.tf": code("one")["main.tf"]}})
 		r.upToDate()
 		net := r.stack(prevents)
 		net.Spec.Source.Git.Path = "net"
 		s.applied(net)
 		r.commitBy(r.good, gitserver.Change{
-			Author: author, Committer: "Bob <bob@example.org>", Files: map[string]string{"net/main.tf": code("evil")["main.tf"]},
+			Author: author, Committer: "Bob <bob@example.org>",
+			Files: map[string]string{"net/main.tf": code("evil")["main.tf"]},
 		})
 		r.commitBy(r.good, gitserver.Change{
 			Author: "Dan <dan@example.org>", Files: map[string]string{"net/other.tf": "# more\n"},
 			Message: "Add a comment\n\nCo-authored-by: Carol <carol@example.org>\n",
 		})
-		r.commitBy(r.good, gitserver.Change{Author: "Ed <ed@example.org>", Files: map[string]string{"docs/net.md": "not read by the Stack"}})
+		r.commitBy(r.good, gitserver.Change{Author: "Ed <ed@example.org>",
+			Files: map[string]string{"docs/net.md": "not read by the Stack"}})
 		r.fetch()
 		run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
 		for _, user := range []string{"alice", "bob", "carol"} {
@@ -99,30 +105,33 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 		}
 	})
 
-	runStory(t, c, "the author of a commit whom a push by force hides, until another user requests the Run", func(s story) {
-		r := s.repositories()
-		net := r.stack(prevents)
-		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: code("two")})
-		r.upToDate()
-		s.applied(net)
-		_, err := r.good.Git("update-ref", "refs/heads/main", "refs/heads/main~1")
-		must(s.T, err)
-		r.fetch()
-		run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
-		s.denied(s.approves("alice", run), "not all users who caused Run net-2 are known")
-		s.done(s.patches("bob", net, `{"metadata":{"annotations":{"cairn.dev/requested-at":"2026-11-24T12:00:00Z","cairn.dev/requested-operation":"Apply","cairn.dev/requested-by":"bob"}}}`))
-		run = s.run("net-3", v1alpha1.PhaseAwaitingApproval)
-		s.denied(s.approves("bob", run), another)
-		s.done(s.approves("alice", run))
-		s.run("net-3", v1alpha1.PhaseSucceeded)
-	})
+	runStory(t, c, "the author of a commit whom a push by force hides, until another user requests the Run",
+		func(s story) {
+			r := s.repositories()
+			net := r.stack(prevents)
+			r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: code("two")})
+			r.upToDate()
+			s.applied(net)
+			_, err := r.good.Git("update-ref", "refs/heads/main", "refs/heads/main~1")
+			must(s.T, err)
+			r.fetch()
+			run := s.run("net-2", v1alpha1.PhaseAwaitingApproval)
+			s.denied(s.approves("alice", run), "not all users who caused Run net-2 are known")
+			s.done(s.patches("bob", net,
+				`{"metadata":{"annotations":{"cairn.dev/requested-at":"2026-11-24T12:00:00Z","cairn.dev/requested-operation":"Apply","cairn.dev/requested-by":"bob"}}}`))
+			run = s.run("net-3", v1alpha1.PhaseAwaitingApproval)
+			s.denied(s.approves("bob", run), another)
+			s.done(s.approves("alice", run))
+			s.run("net-3", v1alpha1.PhaseSucceeded)
+		})
 
 	runStory(t, c, "the author of a commit, who has the Stack created again by another user", func(s story) {
 		r := s.repositories()
 		net := r.stack(prevents)
 		s.applied(net)
 		r.commitBy(r.good, gitserver.Change{Author: author, Files: code("evil")})
-		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>", Files: map[string]string{"other.tf": "# more\n"}})
+		r.commitBy(r.good, gitserver.Change{Author: "Dan <dan@example.org>",
+			Files: map[string]string{"other.tf": "# more\n"}})
 		r.fetch()
 		s.run("net-2", v1alpha1.PhaseAwaitingApproval)
 		s.done(s.patches("alice", net, `{"spec":{"deletionPolicy":"Orphan"}}`))
@@ -134,15 +143,16 @@ func TestSelfApprovalOfSeveralUsers(t *testing.T) {
 	})
 }
 
-// waiting waits until a Run of a Stack waits for an approval. The name of the first Run of a Stack that is created again
-// depends on the garbage collector.
+// waiting waits until a Run of a Stack waits for an approval. The name of the first Run of a Stack that is created
+// again depends on the garbage collector.
 func (s story) waiting(stack *v1alpha1.Stack) (found *v1alpha1.Run) {
 	s.Helper()
 	s.until("a Run waits for an approval", func(ctx context.Context) (bool, error) {
 		runs := &v1alpha1.RunList{}
 		err := s.cluster.List(ctx, runs, client.InNamespace(s.namespace))
 		for i := range runs.Items {
-			if r := &runs.Items[i]; metav1.IsControlledBy(r, stack) && r.Status.Phase == v1alpha1.PhaseAwaitingApproval {
+			if r := &runs.Items[i]; metav1.IsControlledBy(r, stack) &&
+				r.Status.Phase == v1alpha1.PhaseAwaitingApproval {
 				found = r
 			}
 		}

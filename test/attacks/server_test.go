@@ -35,7 +35,8 @@ func TestMemoryOfAWebhookWithAMillionCommitsIsLimited(t *testing.T) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sum.Sum(nil)))
 	takesAtMost(t, mib(16), func() {
-		if event, err := gitprovider.Verify(h, body, [][]byte{secret}, time.Now()); err != nil || event.Ref != "refs/heads/main" {
+		if event, err := gitprovider.Verify(h, body, [][]byte{secret}, time.Now()); err != nil ||
+			event.Ref != "refs/heads/main" {
 			t.Errorf("%+v, %v", event, err)
 		}
 	})
@@ -50,7 +51,8 @@ func TestMemoryOfAPlanWithMillionsOfValuesIsLimited(t *testing.T) {
 		"values of changes": `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":["create"],"after":[` + repeat("{},") + `{}]}}]}`,
 		"configuration":     `{"format_version":"1.2","configuration":[` + repeat("{},") + `{}]}`,
 		"outputs":           `{"format_version":"1.2","output_changes":{` + repeat(`"":{},`) + `"":{}}}`,
-		"actions":           `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":[` + repeat(`"",`) + `"create"]}}]}`,
+		"actions": `{"format_version":"1.2","resource_changes":[{"mode":"managed","change":{"actions":[` +
+			repeat(`"",`) + `"create"]}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			takesAtMost(t, 8*planSize, func() {
@@ -92,7 +94,8 @@ func TestMemoryOfAPlanFileWithMillionsOfChangesIsLimited(t *testing.T) {
 
 // Plans with large values are read without them.
 func TestMemoryOfTheChangesOfALargePlanIsLimited(t *testing.T) {
-	value := planfiletest.Message(nil, 1, append([]byte{0xdb, 0, 0x10, 0, 0}, make([]byte, 1<<20)...)) // a text of 1 MiB
+	// a text of 1 MiB
+	value := planfiletest.Message(nil, 1, append([]byte{0xdb, 0, 0x10, 0, 0}, make([]byte, 1<<20)...))
 	change := planfiletest.Message(planfiletest.Number(nil, 1, planfiletest.Create), 2, value)
 	resource := planfiletest.Message(planfiletest.Message(nil, 9, change), 13, []byte("a.b"))
 	message := planfiletest.Number(nil, 1, 3)
@@ -109,7 +112,8 @@ func TestMemoryOfTheChangesOfALargePlanIsLimited(t *testing.T) {
 }
 
 func TestMemoryOfComparedPlanJSONIsLimited(t *testing.T) {
-	file, err := planfile.Read(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: map[string]any{}}}.File(t))
+	file, err := planfile.Read(
+		planfiletest.Plan{{Address: "a.b", Action: planfiletest.Create, After: map[string]any{}}}.File(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +186,8 @@ func TestMemoryOfAProviderArchiveWithManyFilesIsLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	takesAtMost(t, mib(24), func() {
-		if _, err := download.OpenZip(bytes.NewReader(data.Bytes()), int64(data.Len())); !errors.Is(err, download.ErrDirectory) {
+		if _, err := download.OpenZip(bytes.NewReader(data.Bytes()), int64(data.Len())); !errors.Is(err,
+			download.ErrDirectory) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -152,7 +152,8 @@ func TestDiskUsageOfANamespaceIsLimited(t *testing.T) {
 	if err := n.fetch(first, n.repo); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.fetch(second, n.repo); git.Reason(err) != "MirrorTooLarge" || !strings.Contains(err.Error(), "namespace shop") {
+	if err := n.fetch(second, n.repo); git.Reason(err) != "MirrorTooLarge" ||
+		!strings.Contains(err.Error(), "namespace shop") {
 		t.Errorf("got %v", err)
 	}
 	if err := n.fetch(first, n.repo); err != nil {

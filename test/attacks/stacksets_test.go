@@ -43,12 +43,14 @@ spec:
       hooks: [{step: plan, when: After, script: ./check}]
 `
 
-// TestDirectoryNamesChooseNoOtherNamespace checks that a user who pushes to the repository places Stacks in spec.namespaces
-// alone: any other name stops the StackSet.
+// TestDirectoryNamesChooseNoOtherNamespace checks that a user who pushes to the repository places Stacks in
+// spec.namespaces alone: any other name stops the StackSet.
 func TestDirectoryNamesChooseNoOtherNamespace(t *testing.T) {
 	for name, want := range map[string]string{
-		"shop": "shop", "platform": "", "kube-system": "none", "cairn-system": "none", "shop,kube-system": "none", "..": "none", "shop\n": "none",
-		"${'kube-system'}": "none", "Shop": "none", "*": "none", "default": "none", "null": "none", "shop/x": "none", " ": "none",
+		"shop": "shop", "platform": "", "kube-system": "none", "cairn-system": "none", "shop,kube-system": "none",
+		"..": "none", "shop\n": "none",
+		"${'kube-system'}": "none", "Shop": "none", "*": "none", "default": "none", "null": "none", "shop/x": "none",
+		" ": "none",
 	} {
 		set := &v1alpha1.StackSet{}
 		if err := yaml.UnmarshalStrict([]byte(hostileSet), set); err != nil {
@@ -122,7 +124,8 @@ func TestDirectoriesChooseNoVariableSet(t *testing.T) {
 	set := func(key string) v1alpha1.VariableSet {
 		s := v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Name: "prod"}}
 		s.Spec.StackSelector.MatchLabels = map[string]string{key: "prod"}
-		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "token"}}}}
+		s.Spec.Env = []corev1.EnvVar{
+			{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "token"}}}}
 		return s
 	}
 	const template = `
@@ -142,19 +145,23 @@ spec:
 		by               string // the label that the VariableSet selects by
 		want             string
 	}{
-		"a label that a directory would set":           {`{env: "${params.team}"}`, "", "env", rejected},
-		"a choice by a directory":                      {`{env: "${params.team == 'prod' ? 'prod' : 'dev'}"}`, "", "env", rejected},
+		"a label that a directory would set": {`{env: "${params.team}"}`, "", "env", rejected},
+		"a choice by a directory": {`{env: "${params.team == 'prod' ? 'prod' : 'dev'}"}`, "",
+			"env", rejected},
 		"a name of a label that a directory would set": {`{"${params.name}": prod}`, "", "env", rejected},
 		"a list beside a directory":                    {`{env: "${params.env}"}`, "", "env", "none"},
-		"a label in a settings file":                   {`{env: dev}`, "metadata: {labels: {env: prod}}", "env", rejected},
-		"a label at the top of a settings file":        {`{env: dev}`, "labels: {env: prod}", "env", rejected},
-		"a variable in a settings file":                {`{env: dev}`, `variables: [{name: env, value: prod}]`, "env", "none"},
-		"a label of directories":                       {`{directory.cairn.dev/env: "${params.team}"}`, "", "env", "none"},
-		"a VariableSet that names it":                  {`{directory.cairn.dev/env: "${params.team}"}`, "", "directory.cairn.dev/env", "TOKEN"},
+		"a label in a settings file": {`{env: dev}`, "metadata: {labels: {env: prod}}",
+			"env", rejected},
+		"a label at the top of a settings file": {`{env: dev}`, "labels: {env: prod}", "env", rejected},
+		"a variable in a settings file":         {`{env: dev}`, `variables: [{name: env, value: prod}]`, "env", "none"},
+		"a label of directories":                {`{directory.cairn.dev/env: "${params.team}"}`, "", "env", "none"},
+		"a VariableSet that names it": {`{directory.cairn.dev/env: "${params.team}"}`, "",
+			"directory.cairn.dev/env", "TOKEN"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			stackSet := &v1alpha1.StackSet{}
-			if err := yaml.UnmarshalStrict([]byte(strings.Replace(template, "LABELS", tt.labels, 1)), stackSet); err != nil {
+			if err := yaml.UnmarshalStrict([]byte(strings.Replace(template, "LABELS", tt.labels, 1)),
+				stackSet); err != nil {
 				t.Fatal(err)
 			}
 			files := settings{"prod/env/main.tf": "", "prod/env/cairn.yaml": tt.settings}

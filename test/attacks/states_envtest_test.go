@@ -31,15 +31,17 @@ func TestStateOfAnotherStackCannotBeRead(t *testing.T) {
 		}
 		name := secrets.Items[0].Name
 		thief := stack(func(spec *v1alpha1.StackSpec) {
-			spec.Runner.Template = &apiextensionsv1.JSON{Raw: []byte(fmt.Sprintf(`{"spec":{"containers":[{"name":"engine","volumeMounts":[{"name":"s","mountPath":"/s"}]}],`+
-				`"volumes":[{"name":"s","secret":{"secretName":%q,"optional":true}}]}}`, name))}
+			spec.Runner.Template = &apiextensionsv1.JSON{Raw: []byte(
+				fmt.Sprintf(`{"spec":{"containers":[{"name":"engine","volumeMounts":[{"name":"s","mountPath":"/s"}]}],`+
+					`"volumes":[{"name":"s","secret":{"secretName":%q,"optional":true}}]}}`, name))}
 		})
 		thief.Name = "thief"
 		s.creates("ed", thief)
 		s.until("the Stack is rejected", func(ctx context.Context) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(thief), thief)
 			ready := meta.FindStatusCondition(thief.Status.Conditions, "Ready")
-			return ready != nil && strings.Contains(ready.Message, "Secret "+name+" holds a state, which no Stack can read"), err
+			return ready != nil &&
+				strings.Contains(ready.Message, "Secret "+name+" holds a state, which no Stack can read"), err
 		})
 		runs := &v1alpha1.RunList{}
 		must(s.T, c.List(s.Context(), runs, client.InNamespace(s.namespace)))

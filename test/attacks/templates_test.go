@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/internal/controller/run/podspec"
 )
 
-// rejectsTemplate fails when a pod of a template is created, as that of an engine or of an image build, and when the error
-// does not contain a text.
+// rejectsTemplate fails when a pod of a template is created, as that of an engine or of an image build, and when the
+// error does not contain a text.
 func rejectsTemplate(t *testing.T, template, because string) {
 	t.Helper()
 	doc := inputs.Document{
@@ -35,12 +35,13 @@ func rejectsTemplate(t *testing.T, template, because string) {
 // A user who can create Stacks, and no pods, evicts the pods of others.
 func TestTemplateWithASystemPriorityIsRejected(t *testing.T) {
 	for _, class := range []string{"system-node-critical", "system-cluster-critical"} {
-		rejectsTemplate(t, fmt.Sprintf(`{"spec":{"priorityClassName":%q}}`, class), class+" is for components of the cluster")
+		rejectsTemplate(t, fmt.Sprintf(`{"spec":{"priorityClassName":%q}}`, class),
+			class+" is for components of the cluster")
 	}
 }
 
-// A user who can create Stacks, and no pods, has other systems change the pod: attach it to a network, mount a folder of
-// the node, give it another identity, or take part in the traffic of others.
+// A user who can create Stacks, and no pods, has other systems change the pod: attach it to a network, mount a folder
+// of the node, give it another identity, or take part in the traffic of others.
 func TestTemplateWithMetadataOfOtherSystemsIsRejected(t *testing.T) {
 	for key, value := range map[string]string{
 		"k8s.v1.cni.cncf.io/networks":        "kube-system/management",
@@ -56,13 +57,14 @@ func TestTemplateWithMetadataOfOtherSystemsIsRejected(t *testing.T) {
 		"scheduler.alpha.kubernetes.io/node": "control-plane-1",
 	} {
 		for _, kind := range []string{"annotations", "labels"} {
-			rejectsTemplate(t, fmt.Sprintf(`{"metadata":{%q:{%q:%q}}}`, kind, key, value), "metadata."+kind+"["+key+"] is not allowed in this installation")
+			rejectsTemplate(t, fmt.Sprintf(`{"metadata":{%q:{%q:%q}}}`, kind, key, value), "metadata."+kind+"["+key+
+				"] is not allowed in this installation")
 		}
 	}
 }
 
-// A sidecar starts before the runner. If it sees the files of the runner's process, it sends the first request with the token of
-// the runner, which is then bound to the sidecar. No installation allows that.
+// A sidecar starts before the runner. If it sees the files of the runner's process, it sends the first request with the
+// token of the runner, which is then bound to the sidecar. No installation allows that.
 func TestTemplateThatSharesTheNamespacesOfTheRunnerIsRejected(t *testing.T) {
 	thief := `"initContainers":[{"name":"thief","image":"busybox","restartPolicy":"Always",` +
 		`"command":["sh","-c","while ! cat /proc/[0-9]*/root/cairn/token/token; do :; done"]}]`
@@ -71,11 +73,13 @@ func TestTemplateThatSharesTheNamespacesOfTheRunnerIsRejected(t *testing.T) {
 		"ephemeralContainers": `[{"name":"thief","image":"busybox","targetContainerName":"engine"}]`,
 	} {
 		for _, unrestricted := range []bool{false, true} {
-			doc := inputs.Document{Template: &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"spec":{%q:%s,%s}}`, field, value, thief)}}
+			doc := inputs.Document{
+				Template: &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"spec":{%q:%s,%s}}`, field, value, thief)}}
 			set := podspec.Settings{CABundle: func() []byte { return nil }, AllowUnrestricted: unrestricted}
 			_, err := podspec.New(&v1alpha1.Run{}, &v1alpha1.Stack{}, doc, v1alpha1.AttemptPlan, 1, set)
 			var invalid *podspec.InvalidError
-			if want := "spec." + field + " is Cairn's own"; !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+			if want := "spec." + field + " is Cairn's own"; !errors.As(err, &invalid) ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("unrestricted %t: got %v, want an error with %q", unrestricted, err, want)
 			}
 		}
@@ -89,7 +93,8 @@ func TestTemplateWithDevicesIsRejected(t *testing.T) {
 		`{"containers":[{"name":"engine","resources":{"claims":[{"name":"gpu"}]}}]}`,
 	} {
 		doc := inputs.Document{Template: &apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `{"spec":%s}`, spec)}}
-		if err := podspec.CheckTemplate(doc); err == nil || !strings.Contains(err.Error(), "spec.runner.template: spec.") {
+		if err := podspec.CheckTemplate(doc); err == nil ||
+			!strings.Contains(err.Error(), "spec.runner.template: spec.") {
 			t.Errorf("%s: got %v", spec, err)
 		}
 	}

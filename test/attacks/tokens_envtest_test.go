@@ -81,18 +81,20 @@ func (s story) serverCA() string {
 func (l loot) useless(s story) {
 	s.Helper()
 	for _, key := range []string{"", "a key of the attacker"} {
-		for _, route := range []string{"POST /v1/steps", "POST /v1/logs?offset=0", "PUT /v1/rescue", "GET /v1/order?wait=1ms"} {
+		for _, route := range []string{"POST /v1/steps", "POST /v1/logs?offset=0", "PUT /v1/rescue",
+			"GET /v1/order?wait=1ms"} {
 			method, path, _ := strings.Cut(route, " ")
 			body := []byte(`{"steps":[{"name":"stolen","state":"Succeeded"}],"done":{}}`)
-			if code, reason, text := l.request(s, key, method, path, body); code != http.StatusForbidden || reason != runnerapi.ReasonOtherSession {
+			if code, reason, text := l.request(s, key, method, path, body); code != http.StatusForbidden ||
+				reason != runnerapi.ReasonOtherSession {
 				s.Errorf("%s with key %q: %d %s %s", route, key, code, reason, text)
 			}
 		}
 	}
 }
 
-// A hook copies the token of its pod, and an attacker uses it from elsewhere: while the pod runs, after a restart of the server, and
-// after the end of the attempt.
+// A hook copies the token of its pod, and an attacker uses it from elsewhere: while the pod runs, after a restart of
+// the server, and after the end of the attempt.
 func TestStolenTokenIsRejected(t *testing.T) {
 	t.Parallel()
 	c := devcluster.Shared(t)
@@ -122,7 +124,8 @@ func TestStolenTokenIsRejected(t *testing.T) {
 			all := &eventsv1.EventList{}
 			err := c.List(ctx, all, client.InNamespace(s.namespace))
 			for _, event := range all.Items {
-				if event.Reason == v1alpha1.EventTokenMisused && event.Regarding.UID == run.UID && event.Type == "Warning" {
+				if event.Reason == v1alpha1.EventTokenMisused && event.Regarding.UID == run.UID &&
+					event.Type == "Warning" {
 					return true, err
 				}
 			}

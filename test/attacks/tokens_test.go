@@ -49,7 +49,8 @@ func spyOn(pid string) {
 	links, err := os.ReadDir("/proc/" + pid + "/fd")
 	fmt.Println("fd", err == nil && len(links) > 0)
 	var word [8]byte
-	_, err = unix.ProcessVMReadv(number, []unix.Iovec{{Base: &word[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}}, 0)
+	_, err = unix.ProcessVMReadv(number, []unix.Iovec{{Base: &word[0], Len: 8}},
+		[]unix.RemoteIovec{{Base: 0x400000, Len: 8}}, 0)
 	fmt.Println("process_vm_readv", err != unix.EPERM) //nolint:errorlint // an errno
 	err = unix.PtraceSeize(number)
 	fmt.Println("ptrace", err == nil)
@@ -90,7 +91,8 @@ type hooked struct {
 	program string
 }
 
-// runs lets an unprivileged user run the runner, with a hook before its first step. It returns the log of the pod and the key of the session.
+// runs lets an unprivileged user run the runner, with a hook before its first step. It returns the log of the pod and
+// the key of the session.
 func (h hooked) runs(script string, env ...string) (log, key string) {
 	h.Helper()
 	t, dir := h.T, public(h.T)
@@ -114,7 +116,8 @@ func (h hooked) runs(script string, env ...string) (log, key string) {
 	cmd := exec.CommandContext(t.Context(), h.program, "run", "--server="+s.URL, "--token="+filepath.Join(dir, "token"),
 		"--work="+filepath.Join(dir, "work"), "--inputs="+filepath.Join(dir, "inputs"))
 	cmd.Env = append([]string{
-		"PATH=/usr/bin:/bin", "CAIRN_SERVER_CA_PEM=" + string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})),
+		"PATH=/usr/bin:/bin", "CAIRN_SERVER_CA_PEM=" +
+			string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})),
 	}, env...)
 	cmd.Dir = dir
 	unprivileged(cmd)
@@ -166,7 +169,8 @@ func write(t *testing.T, path, text string) {
 func TestHookCannotActAsTheRunner(t *testing.T) {
 	dir := public(t)
 	program := filepath.Join(dir, "cairn-runner")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "cairn.dev/cairn/cmd/cairn-runner").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "cairn.dev/cairn/cmd/cairn-runner").
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for name, attack := range map[string]func(hooked){
@@ -187,7 +191,8 @@ func readsMemory(h hooked) {
 	if err := os.WriteFile(spyProgram, self, 0o755); err != nil {
 		h.Fatal(err)
 	}
-	log, key := h.runs(fmt.Sprintf("#!/bin/sh\necho 'runner:'; %[1]s %[2]s $PPID\nsleep 60 & echo 'another process:'; %[1]s %[2]s $!; kill $!\n", spyProgram, spy))
+	log, key := h.runs(fmt.Sprintf("#!/bin/sh\necho 'runner:'; %[1]s %[2]s $PPID\nsleep 60 & echo 'another "+
+		"process:'; %[1]s %[2]s $!; kill $!\n", spyProgram, spy))
 	_, rest, _ := strings.Cut(log, "runner:\n")
 	ofRunner, ofOther, found := strings.Cut(rest, "another process:\n")
 	if !found {
@@ -207,7 +212,8 @@ func readsMemory(h hooked) {
 }
 
 func searchesPod(h hooked) {
-	log, key := h.runs("#!/bin/sh\nenv >found; tr '\\0' '\\n' </proc/$PPID/cmdline >>found; cat found; find \"$HOME/../..\" -type f -size -64k -exec cat {} + 2>/dev/null\n")
+	log, key := h.runs("#!/bin/sh\nenv >found; tr '\\0' '\\n' </proc/$PPID/cmdline >>found; cat found; find " +
+		"\"$HOME/../..\" -type f -size -64k -exec cat {} + 2>/dev/null\n")
 	if strings.Contains(log, key) {
 		h.Error("a hook can read the key")
 	}

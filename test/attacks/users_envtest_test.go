@@ -73,7 +73,8 @@ func runStory(t *testing.T, c *devcluster.Cluster, title string, steps func(stor
 			}
 			s.until(user+" has the roles", func(ctx context.Context) (bool, error) {
 				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-					User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.namespace, Group: v1alpha1.GroupVersion.Group, Verb: is.has[0], Resource: is.has[1]},
+					User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.namespace,
+						Group: v1alpha1.GroupVersion.Group, Verb: is.has[0], Resource: is.has[1]},
 				}}
 				err := c.Create(ctx, review)
 				return review.Status.Allowed, err
@@ -142,10 +143,11 @@ func (s story) done(err error) {
 func (s story) run(name string, phase v1alpha1.RunPhase) *v1alpha1.Run {
 	s.Helper()
 	run := &v1alpha1.Run{}
-	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := s.cluster.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, run)
-		return err == nil && run.Status.Phase == phase, client.IgnoreNotFound(err)
-	})
+	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			err := s.cluster.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, run)
+			return err == nil && run.Status.Phase == phase, client.IgnoreNotFound(err)
+		})
 	if err != nil {
 		s.Fatalf("Run %s is %q, want %s: %v: %+v", name, run.Status.Phase, phase, err, run.Status.Conditions)
 	}
@@ -155,7 +157,8 @@ func (s story) run(name string, phase v1alpha1.RunPhase) *v1alpha1.Run {
 // approves approves the plan of a Run.
 func (s story) approves(user string, run *v1alpha1.Run) error {
 	s.Helper()
-	return s.patches(user, run, fmt.Sprintf(`{"spec":{"approval":{"by":%q,"planDigest":%q}}}`, user, run.Status.Plan.Digest))
+	return s.patches(user, run, fmt.Sprintf(`{"spec":{"approval":{"by":%q,"planDigest":%q}}}`, user,
+		run.Status.Plan.Digest))
 }
 
 // cairn runs a command of a user, without a terminal. Its error has what the command printed.
@@ -217,7 +220,8 @@ func coded(input, more string) string {
 
 // stack is Stack net with code of its own.
 func stack(change func(*v1alpha1.StackSpec)) *v1alpha1.Stack {
-	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: code("one")}}}
+	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"},
+		Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: code("one")}}}
 	if change != nil {
 		change(&net.Spec)
 	}
@@ -257,9 +261,11 @@ func (s story) repositories() repositories {
 		must(s.T, err)
 		repositories{story: s}.commit(made[name], input)
 	}
-	object := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{URL: server.URL + made["good"].Path()}}
+	object := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"},
+		Spec: v1alpha1.RepositorySpec{URL: server.URL + made["good"].Path()}}
 	s.creates("bob", object)
-	return repositories{s, object, made["good"], made["copy/good"], server.URL + made["evil"].Path(), server.URL + made["copy/good"].Path()}
+	return repositories{s, object, made["good"], made["copy/good"], server.URL + made["evil"].Path(),
+		server.URL + made["copy/good"].Path()}
 }
 
 // stack is Stack net with the code of the Repository.
@@ -309,7 +315,8 @@ func (r repositories) fetched(url string) {
 	r.until("the Repository is fetched from "+url, func(ctx context.Context) (bool, error) {
 		err := r.cluster.Get(ctx, client.ObjectKeyFromObject(r.object), r.object)
 		ready := apimeta.FindStatusCondition(r.object.Status.Conditions, v1alpha1.ConditionReady)
-		return err == nil && r.object.Status.ObservedGeneration == r.object.Generation && ready != nil && ready.Status == metav1.ConditionTrue &&
+		return err == nil && r.object.Status.ObservedGeneration == r.object.Generation && ready != nil &&
+			ready.Status == metav1.ConditionTrue &&
 			r.object.Spec.URL == url, err
 	})
 }

@@ -21,8 +21,8 @@ import (
 	"cairn.dev/cairn/test/devcluster"
 )
 
-// BenchmarkExample runs the first example: bare tofu on its files, then as a Stack from created to Ready, then a changed
-// Secret to Ready again. Goals: at most 0.4 s more than bare, at most 12 API writes per Run.
+// BenchmarkExample runs the first example: bare tofu on its files, then as a Stack from created to Ready, then a
+// changed Secret to Ready again. Goals: at most 0.4 s more than bare, at most 12 API writes per Run.
 func BenchmarkExample(b *testing.B) {
 	example := load(b)
 	c := devcluster.Start(b)
@@ -31,7 +31,8 @@ func BenchmarkExample(b *testing.B) {
 			b.StopTimer()
 			dir := example.write(b)
 			b.StartTimer()
-			for _, args := range [][]string{{"init", "-input=false"}, {"plan", "-input=false", "-out=plan"}, {"apply", "-input=false", "plan"}} {
+			for _, args := range [][]string{{"init", "-input=false"}, {"plan", "-input=false", "-out=plan"},
+				{"apply", "-input=false", "plan"}} {
 				cmd := exec.Command(filepath.Join(c.Tools, "tofu"), args...)
 				cmd.Dir = dir
 				if out, err := cmd.CombinedOutput(); err != nil {
@@ -138,7 +139,8 @@ func (e *example) prepare(b *testing.B, c *devcluster.Cluster, namespace string)
 	return stack
 }
 
-// waitForServiceAccount waits for the namespace's default ServiceAccount, which the controller manager creates and pods need.
+// waitForServiceAccount waits for the namespace's default ServiceAccount, which the controller manager creates and pods
+// need.
 func waitForServiceAccount(b *testing.B, c *devcluster.Cluster, namespace string) {
 	for {
 		err := c.Get(b.Context(), client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
@@ -179,7 +181,8 @@ func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, othe
 				b.Fatalf("watch: %v", event.Object)
 			}
 			for _, condition := range s.Status.Conditions {
-				if s.Name == stack.Name && condition.Type == v1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue && s.Status.AppliedInputsDigest != other {
+				if s.Name == stack.Name && condition.Type == v1alpha1.ConditionReady &&
+					condition.Status == metav1.ConditionTrue && s.Status.AppliedInputsDigest != other {
 					return s.Status.AppliedInputsDigest
 				}
 			}

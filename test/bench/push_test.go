@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// BenchmarkPush measures from a push of one Stack's code, in a repository of 20 Stacks, with a real Git server over HTTP and a
-// signed webhook: until its Run is created, and until the Stack is Ready. Goal: the Run in under a second.
+// BenchmarkPush measures from a push of one Stack's code, in a repository of 20 Stacks, with a real Git server over
+// HTTP and a signed webhook: until its Run is created, and until the Stack is Ready. Goal: the Run in under a second.
 func BenchmarkPush(b *testing.B) {
 	const namespace, others = "push", 20
 	hooks := devcluster.FreeAddress(b)
@@ -30,7 +30,8 @@ func BenchmarkPush(b *testing.B) {
 	b.Cleanup(func() { _ = server.Close() })
 	push := func(stack int, text string) {
 		_, err := origin.Commit(gitserver.Change{Files: map[string]string{
-			fmt.Sprintf("stacks/s%02d/main.tf", stack): fmt.Sprintf("resource \"terraform_data\" \"it\" { input = %q }\n", text),
+			fmt.Sprintf("stacks/s%02d/main.tf", stack): fmt.Sprintf("resource \"terraform_data\" \"it\" { "+
+				"input = %q }\n", text),
 		}})
 		must(b, err)
 	}
@@ -38,16 +39,19 @@ func BenchmarkPush(b *testing.B) {
 		push(i, "first")
 	}
 	must(b, c.Create(b.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
-	must(b, c.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hook"}, StringData: map[string]string{"token": "secret"}}))
+	must(b, c.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hook"},
+		StringData: map[string]string{"token": "secret"}}))
 	must(b, c.Create(b.Context(), &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "infra"},
-		Spec:       v1alpha1.RepositorySpec{URL: server.URL + origin.Path(), Ref: "main", Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
+		Spec: v1alpha1.RepositorySpec{URL: server.URL + origin.Path(), Ref: "main",
+			Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
 	}))
 	var first *v1alpha1.Stack
 	for i := range others {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("s%02d", i)}}
 		s.Spec.Apply = v1alpha1.ApplyAutomatic
-		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: fmt.Sprintf("stacks/s%02d", i)}
+		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+			Path: fmt.Sprintf("stacks/s%02d", i)}
 		must(b, c.Create(b.Context(), s))
 		if i == 0 {
 			first = s
@@ -70,7 +74,8 @@ func BenchmarkPush(b *testing.B) {
 		start := time.Now()
 		webhook(b, "http://"+hooks+"/hooks/"+namespace+"/infra", fmt.Sprint(b.N, "-", i))
 		for e := range runs.ResultChan() {
-			if r, ok := e.Object.(*v1alpha1.Run); ok && e.Type == watch.Added && r.Spec.Stack.Name == first.Name && r.Name != first.Status.LastRun && !r.Status.Phase.Finished() {
+			if r, ok := e.Object.(*v1alpha1.Run); ok && e.Type == watch.Added && r.Spec.Stack.Name == first.Name &&
+				r.Name != first.Status.LastRun && !r.Status.Phase.Finished() {
 				break
 			}
 		}

@@ -20,8 +20,8 @@ import (
 	"cairn.dev/cairn/test/scale"
 )
 
-// largeCode is the code of 20,000 resources with 50 MB of state; the variable changes 5,000 of them. One resource with a count of
-// 20,000 takes the engine minutes for each plan.
+// largeCode is the code of 20,000 resources with 50 MB of state; the variable changes 5,000 of them. One resource with
+// a count of 20,000 takes the engine minutes for each plan.
 func largeCode() string {
 	code := strings.Builder{}
 	code.WriteString("variable \"generation\" { type = number }\nvariable \"text\" { type = string }\n")
@@ -40,9 +40,9 @@ resource "terraform_data" "r%d" {
 	return code.String()
 }
 
-// BenchmarkLargeState changes 5,000 of 20,000 resources in a state of 50 MB: bare tofu with a local state, then a Stack, whose step
-// plan contains what bare tofu needs for plan and show. Goals: as fast as bare, and the server's memory grows by at most three
-// times the size of the state.
+// BenchmarkLargeState changes 5,000 of 20,000 resources in a state of 50 MB: bare tofu with a local state, then a
+// Stack, whose step plan contains what bare tofu needs for plan and show. Goals: as fast as bare, and the server's
+// memory grows by at most three times the size of the state.
 func BenchmarkLargeState(b *testing.B) {
 	c := devcluster.StartSplit(b)
 	text := strings.Repeat("0123456789abcdef", 52)
@@ -64,7 +64,8 @@ func BenchmarkLargeState(b *testing.B) {
 		generation := 0
 		for b.Loop() {
 			generation++
-			plan += tofu("plan", "-input=false", "-out=plan", fmt.Sprint("-var=generation=", generation), "-var=text="+text)
+			plan += tofu("plan", "-input=false", "-out=plan", fmt.Sprint("-var=generation=", generation),
+				"-var=text="+text)
 			show += tofu("show", "-json", "plan")
 			apply += tofu("apply", "-input=false", "plan")
 		}
@@ -80,7 +81,8 @@ func BenchmarkLargeState(b *testing.B) {
 		waitForServiceAccount(b, c, s.Namespace)
 		s.Spec.Apply = v1alpha1.ApplyAutomatic
 		s.Spec.Source.Inline = map[string]string{"main.tf": largeCode()}
-		s.Spec.Variables = []v1alpha1.Variable{{Name: "generation", Value: jsonOf("0")}, {Name: "text", Value: jsonOf(strconv.Quote(text))}}
+		s.Spec.Variables = []v1alpha1.Variable{{Name: "generation", Value: jsonOf("0")},
+			{Name: "text", Value: jsonOf(strconv.Quote(text))}}
 		must(b, c.Create(b.Context(), s))
 		untilReady(b, c, s, "")
 		server := processOf(b, c, "server")
@@ -149,7 +151,8 @@ func processOf(b *testing.B, c *devcluster.Cluster, part string) int {
 	for _, file := range all {
 		line, err := os.ReadFile(file)
 		args := strings.Split(string(line), "\x00")
-		if err == nil && len(args) > 1 && filepath.Base(args[0]) == "cairn-controller" && args[1] == part && strings.Contains(string(line), c.Data) {
+		if err == nil && len(args) > 1 && filepath.Base(args[0]) == "cairn-controller" && args[1] == part &&
+			strings.Contains(string(line), c.Data) {
 			process, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			must(b, err)
 			return process

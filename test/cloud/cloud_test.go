@@ -71,9 +71,11 @@ func (u user) want(want, got int) {
 
 func TestLifecycle(t *testing.T) {
 	u := serve(t, New())
-	status, _, made := u.do(t.Context(), "POST", "/things/disk", `{"name":"a","attributes":{"size":"1"},"password":"hush","keep":{"x":1}}`)
+	status, _, made := u.do(t.Context(), "POST", "/things/disk",
+		`{"name":"a","attributes":{"size":"1"},"password":"hush","keep":{"x":1}}`)
 	u.want(201, status)
-	if made.ID == "" || made.Token == "" || made.Password != "" || made.Attributes["size"] != "1" || string(made.Keep) != `{"x":1}` {
+	if made.ID == "" || made.Token == "" || made.Password != "" || made.Attributes["size"] != "1" ||
+		string(made.Keep) != `{"x":1}` {
 		t.Fatalf("%+v", made)
 	}
 	at := "/things/disk/" + made.ID
@@ -98,7 +100,8 @@ func TestLifecycle(t *testing.T) {
 	}
 	var calls []string
 	for _, c := range u.History() {
-		if c.Caller != "alice" || c.Token != "op-1" || c.Type != "disk" || c.ID != made.ID || !c.Ended || c.Time.IsZero() {
+		if c.Caller != "alice" || c.Token != "op-1" || c.Type != "disk" || c.ID != made.ID || !c.Ended ||
+			c.Time.IsZero() {
 			t.Errorf("%+v", c)
 		}
 		calls = append(calls, fmt.Sprintf("%d %s %s %v %d", c.Number, c.Verb, c.Name, c.Applied, c.Status))
@@ -117,7 +120,8 @@ func TestDuplicatesAreReported(t *testing.T) {
 	for _, name := range []string{"b", "a", "b", "c", "a", "b"} {
 		u.want(201, u.create(name))
 	}
-	if twice := u.Twice(); !slices.Equal(twice, []string{"a", "b"}) || u.Made("b") != 3 || u.Made("c") != 1 || u.Made("d") != 0 {
+	if twice := u.Twice(); !slices.Equal(twice, []string{"a", "b"}) || u.Made("b") != 3 || u.Made("c") != 1 ||
+		u.Made("d") != 0 {
 		t.Errorf("%v, %v", twice, u.History())
 	}
 	if len(u.Resources()) != 6 {

@@ -1,5 +1,5 @@
-// Package cloud is a simulated cloud for tests, with a provider. It records every call of an engine, and can inject the faults of real
-// clouds.
+// Package cloud is a simulated cloud for tests, with a provider. It records every call of an engine, and can inject the
+// faults of real clouds.
 //
 // # The cloud
 //
@@ -11,13 +11,14 @@
 //	PUT    /things/{type}/{id}   update
 //	DELETE /things/{type}/{id}   delete
 //
-// Names are not unique, so that a second creation adds a second resource. The header Client-Token has the operation of a call (a client
-// that retries sends the same one), and Caller the client. The cloud records both and ignores them otherwise.
+// Names are not unique, so that a second creation adds a second resource. The header Client-Token has the operation of
+// a call (a client that retries sends the same one), and Caller the client. The cloud records both and ignores them
+// otherwise.
 //
 // # History
 //
-// History has every call, with its client, its outcome, and whether it took effect. Made counts creations, and Until waits, so that no
-// test has to sleep:
+// History has every call, with its client, its outcome, and whether it took effect. Made counts creations, and Until
+// waits, so that no test has to sleep:
 //
 //	c.Until(ctx, func() bool { return c.Made("a") == 1 })
 //	if twice := c.Twice(); len(twice) > 0 { ... }
@@ -36,12 +37,13 @@
 //	gate.Held(ctx, 2) // two calls wait, and have no effect yet
 //	gate.End()        // they continue
 //
-// A call whose client disconnects before it takes effect has no effect. Drift and Delete change and delete resources outside of any
-// engine, without faults.
+// A call whose client disconnects before it takes effect has no effect. Drift and Delete change and delete resources
+// outside of any engine, without faults.
 //
 // # Control over HTTP
 //
-// `go run ./test/cloud/serve -file resources` runs a cloud in its own process, with the content of the file. Every cloud serves:
+// `go run ./test/cloud/serve -file resources` runs a cloud in its own process, with the content of the file. Every
+// cloud serves:
 //
 //	GET    /log                     History, or that of ?name=a
 //	POST   /faults                  Inject; the response has its number. Durations are in nanoseconds
@@ -50,10 +52,10 @@
 //
 // # The provider
 //
-// Provider cairn.dev/test/cloud is in provider/, a separate module since Cairn does not need its dependencies. tools/build
-// terraform-provider-cloud installs it beside the engines. Folder writes a folder for `cairn-controller serve --provider-folder`, which is
-// also a filesystem_mirror of engines. Address, caller, timeout and retries come from the provider's configuration, or from $CLOUD_URL,
-// $CLOUD_CALLER, $CLOUD_TIMEOUT, $CLOUD_RETRIES:
+// Provider cairn.dev/test/cloud is in provider/, a separate module since Cairn does not need its dependencies.
+// tools/build terraform-provider-cloud installs it beside the engines. Folder writes a folder for `cairn-controller
+// serve --provider-folder`, which is also a filesystem_mirror of engines. Address, caller, timeout and retries come
+// from the provider's configuration, or from $CLOUD_URL, $CLOUD_CALLER, $CLOUD_TIMEOUT, $CLOUD_RETRIES:
 //
 //	terraform {
 //	  required_providers { cloud = { source = "cairn.dev/test/cloud" } }

@@ -16,14 +16,16 @@ type Fault struct {
 	// Name is a pattern of path.Match for the name of the resource.
 	Name string `json:"name,omitempty"`
 
-	// From is the number of the first matching call that fails, 1 by default; Times is how many fail, by default all from there.
+	// From is the number of the first matching call that fails, 1 by default; Times is how many fail, by default all
+	// from there.
 	From  int `json:"from,omitempty"`
 	Times int `json:"times,omitempty"`
 
 	// After injects the fault after the call took effect instead of before.
 	After bool `json:"after,omitempty"`
 
-	// Delay delays the call, then Hold holds it until the fault ends. Without one of the fields below the call then continues.
+	// Delay delays the call, then Hold holds it until the fault ends. Without one of the fields below the call then
+	// continues.
 	Delay time.Duration `json:"delay,omitempty"`
 	Hold  bool          `json:"hold,omitempty"`
 

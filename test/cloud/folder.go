@@ -10,7 +10,8 @@ import (
 	"cairn.dev/cairn/dev/tools"
 )
 
-// Folder writes the provider to a folder for `cairn-controller serve --provider-folder` or an engine's filesystem_mirror.
+// Folder writes the provider to a folder for `cairn-controller serve --provider-folder` or an engine's
+// filesystem_mirror.
 func Folder(dir string) (err error) {
 	program, err := tools.Path("terraform-provider-cloud")
 	if err != nil {
@@ -20,7 +21,8 @@ func Folder(dir string) (err error) {
 	if err := os.MkdirAll(home, 0o750); err != nil {
 		return err
 	}
-	archive, err := os.Create(filepath.Join(home, "terraform-provider-cloud_1.0.0_"+runtime.GOOS+"_"+runtime.GOARCH+".zip"))
+	archive, err := os.Create(filepath.Join(home, "terraform-provider-cloud_1.0.0_"+runtime.GOOS+"_"+runtime.GOARCH+
+		".zip"))
 	if err != nil {
 		return err
 	}

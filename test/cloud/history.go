@@ -56,7 +56,8 @@ func (c Call) String() string {
 	if c.Applied {
 		applied = ", applied"
 	}
-	return fmt.Sprintf("%d %s %s %s %s %s by %s: %s%s", c.Number, c.Time.UTC().Format("15:04:05.000"), c.Verb, c.Type, c.Name, c.ID, c.Caller, result, applied)
+	return fmt.Sprintf("%d %s %s %s %s %s by %s: %s%s", c.Number, c.Time.UTC().Format("15:04:05.000"), c.Verb, c.Type,
+		c.Name, c.ID, c.Caller, result, applied)
 }
 
 // History returns all calls in order.
@@ -123,8 +124,8 @@ type entry struct {
 	Resource *Resource `json:"thing"`
 }
 
-// Open returns a cloud that stores its resources and the calls that changed them in a file, and loads them from it. It does not store
-// calls without effect and faults.
+// Open returns a cloud that stores its resources and the calls that changed them in a file, and loads them from it. It
+// does not store calls without effect and faults.
 func Open(path string) (*Cloud, error) {
 	c := New()
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)

@@ -71,7 +71,8 @@ func newModule(t *testing.T, engine string) *module {
 	})
 	dir := t.TempDir()
 	config := filepath.Join(dir, "engine.cfg")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n", folder), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n",
+		folder), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := &module{t: t, cloud: c, engine: program, dir: dir, env: []string{
@@ -166,18 +167,21 @@ func TestResourceLifecycle(t *testing.T) {
 		m.code(whole)
 		out := m.run("apply")
 		made := m.named("a")
-		if made.Secret != "hush-1" || made.Attributes["size"] != "1" || m.cloud.History()[0].Caller != filepath.Base(m.engine) || m.cloud.History()[0].Token == "" {
+		if made.Secret != "hush-1" || made.Attributes["size"] != "1" ||
+			m.cloud.History()[0].Caller != filepath.Base(m.engine) || m.cloud.History()[0].Token == "" {
 			t.Fatalf("%+v %v", made, m.cloud.History())
 		}
 		if strings.Contains(out, "hush-1") || strings.Contains(out, made.Token) {
 			t.Errorf("the output has a secret:\n%s", out)
 		}
 		m.unchanged()
-		if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil || bytes.Count(state, []byte(`"digest"`)) != 100 {
+		if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil ||
+			bytes.Count(state, []byte(`"digest"`)) != 100 {
 			t.Errorf("%v: %d parts", err, bytes.Count(state, []byte(`"digest"`)))
 		}
 
-		m.code(strings.ReplaceAll(strings.Replace(whole, `name       = "a"`, `name       = "b"`, 1), "hush-1", "hush-2"))
+		m.code(strings.ReplaceAll(strings.Replace(whole, `name       = "a"`, `name       = "b"`, 1),
+			"hush-1", "hush-2"))
 		m.has(m.run("apply"), "0 added, 1 changed, 0 destroyed")
 		if changed := m.named("b"); changed.ID != made.ID || changed.Token != made.Token || changed.Secret != "hush-2" {
 			t.Errorf("%+v", changed)
@@ -285,7 +289,8 @@ resource "cloud_thing" "b" {
 	if m.named("a").Password != "hush-2" {
 		t.Error("the password did not change with password_wo_version")
 	}
-	if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil || bytes.Contains(state, []byte("hush")) {
+	if state, err := os.ReadFile(filepath.Join(m.dir, "terraform.tfstate")); err != nil ||
+		bytes.Contains(state, []byte("hush")) {
 		t.Errorf("%v: a password is in the state", err)
 	}
 }

@@ -64,8 +64,10 @@ func readCases(t *testing.T) []*testCase {
 
 func parseCase(name string, archive *txtar.Archive) (*testCase, error) {
 	c := &testCase{
-		name: name, engine: "OpenTofu", wanted: closure.Wanted{Language: closure.LanguageOfOpenTofu}, variables: map[string]json.RawMessage{}, files: map[string]string{},
-		programs: map[string]string{}, remote: map[string]string{}, links: map[string]string{}, submodules: map[string]string{},
+		name: name, engine: "OpenTofu", wanted: closure.Wanted{Language: closure.LanguageOfOpenTofu},
+		variables: map[string]json.RawMessage{}, files: map[string]string{},
+		programs: map[string]string{}, remote: map[string]string{}, links: map[string]string{},
+		submodules: map[string]string{},
 	}
 	for _, file := range archive.Files {
 		if name, ok := strings.CutPrefix(file.Name, "remote/"); ok {

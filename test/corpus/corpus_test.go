@@ -290,7 +290,8 @@ func (c *testCase) bare(t *testing.T, tools string, repo *gitserver.Repo) (resul
 		{slices.Concat([]string{"apply", "-input=false"}, again, []string{planFile}), nil},
 		{append([]string{"output", "-json"}, early...), &outputs},
 	} {
-		out, err := command(t.Context(), filepath.Join(root, c.wanted.Path), env, filepath.Join(tools, engine), step.args...)
+		out, err := command(t.Context(), filepath.Join(root, c.wanted.Path), env, filepath.Join(tools, engine),
+			step.args...)
 		if err != nil {
 			return result{}, err
 		}
@@ -327,8 +328,8 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 }
 
 // environment is that of a user, and of the runner's container, on a machine without configuration. The home folder
-// has the provider of test/cloud/provider, with a cloud of its own, and that of its folder files, under the names of the
-// providers whose data sources it has.
+// has the provider of test/cloud/provider, with a cloud of its own, and that of its folder files, under the names of
+// the providers whose data sources it has.
 func environment(t *testing.T, tools string) []string {
 	t.Helper()
 	home, platform := t.TempDir(), runtime.GOOS+"_"+runtime.GOARCH
@@ -351,7 +352,8 @@ func environment(t *testing.T, tools string) []string {
 		}
 	}
 	return []string{
-		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "LC_ALL=C.UTF-8", "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
+		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "LC_ALL=C.UTF-8", "CHECKPOINT_DISABLE=1",
+		"TF_IN_AUTOMATION=1",
 		"GIT_CONFIG_NOSYSTEM=1", "CLOUD_URL=" + server.URL,
 	}
 }
@@ -361,8 +363,8 @@ func relative(data []byte, root string) []byte {
 	return bytes.ReplaceAll(data, []byte(root), []byte("/checkout"))
 }
 
-// planOf reads the JSON of a plan, without its time of creation. Cairn writes the name of a workspace into the code, which
-// is the configuration in the plan.
+// planOf reads the JSON of a plan, without its time of creation. Cairn writes the name of a workspace into the code,
+// which is the configuration in the plan.
 func (c *testCase) planOf(t *testing.T, data []byte) any {
 	t.Helper()
 	document := decode(t, data)

@@ -21,8 +21,8 @@
 //	whole: true          the case also runs in a whole Cairn, with an API server
 //	pending: REASON      a known difference from the engine: the case fails as soon as there is none
 //
-// The files below remote/ are those of another repository, which has modules. REMOTE in the case's own files is its URL, as
-// a source of modules.
+// The files below remote/ are those of another repository, which has modules. REMOTE in the case's own files is its
+// URL, as a source of modules.
 //
 // An edit or removal of any other file of the repository must start a Run. A key may be repeated.
 package corpus

@@ -37,7 +37,8 @@ type Cluster struct {
 	stop               func()
 }
 
-// Start starts `cairn dev` with a new data folder and arguments for `cairn-controller serve`, and stops it at the end of the test.
+// Start starts `cairn dev` with a new data folder and arguments for `cairn-controller serve`, and stops it at the end
+// of the test.
 func Start(t testing.TB, serveArgs ...string) *Cluster {
 	t.Helper()
 	return start(t, nil, serveArgs)
@@ -140,7 +141,8 @@ func (c *Cluster) Restart(t testing.TB) {
 
 func (c *Cluster) start() error {
 	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools}, c.devArgs...)
-	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...) // no drift checks, unless a test enables them
+	// no drift checks, unless a test enables them
+	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "cairn"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

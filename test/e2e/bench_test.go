@@ -32,16 +32,17 @@ import (
 const (
 	fleet     = 20 // Stacks, and bare pods, at once
 	benchCode = `resource "terraform_data" "it" { input = %q }` + "\n"
-	// cpuRequest is the CPU request of each pod. With Cairn's default of 100m, twenty pods do not fit on a node of two cores, and some
-	// would wait until others have ended.
+	// cpuRequest is the CPU request of each pod. With Cairn's default of 100m, twenty pods do not fit on a node of two
+	// cores, and some would wait until others have ended.
 	cpuRequest = "10m"
 )
 
-// BenchmarkNode measures on a real node what Cairn adds to a bare pod and the bare engine in it, in one run: `make bench-node`.
-// A bare pod is one of kubectl run: it has a ServiceAccount token, as a runner's pod has one for the server. A kubelet checks only
-// every 300 ms whether volumes are mounted, so a pod without volumes starts sooner; that is measured too.
-// Goals: push to applied at most bare pod, bare tofu and 0.4 s; approval to applied at most a bare apply and 0.2 s; 20 Stacks by
-// one push at most 1.2 times what 20 bare pods with bare tofu take. All are medians, in seconds.
+// BenchmarkNode measures on a real node what Cairn adds to a bare pod and the bare engine in it, in one run: `make
+// bench-node`. A bare pod is one of kubectl run: it has a ServiceAccount token, as a runner's pod has one for the
+// server. A kubelet checks only every 300 ms whether volumes are mounted, so a pod without volumes starts sooner; that
+// is measured too. Goals: push to applied at most bare pod, bare tofu and 0.4 s; approval to applied at most a bare
+// apply and 0.2 s; 20 Stacks by one push at most 1.2 times what 20 bare pods with bare tofu take. All are medians, in
+// seconds.
 func BenchmarkNode(b *testing.B) {
 	m := measure(b)
 	b.Run("bare-pod-to-running", func(b *testing.B) {
@@ -55,7 +56,9 @@ func BenchmarkNode(b *testing.B) {
 		m.each(b, func(b *testing.B, i int) time.Duration { return m.barePods(b, 1, i, bare) })
 	})
 	b.Run("created-to-ready", func(b *testing.B) { m.each(b, m.created) })
-	b.Run("push-to-applied", func(b *testing.B) { m.each(b, func(b *testing.B, i int) time.Duration { return m.pushed(b, 1, i) }) })
+	b.Run("push-to-applied", func(b *testing.B) {
+		m.each(b, func(b *testing.B, i int) time.Duration { return m.pushed(b, 1, i) })
+	})
 	b.Run("approval-to-applied", func(b *testing.B) { m.each(b, m.approved) })
 	b.Run("20-bare-pods-to-applied", func(b *testing.B) {
 		m.each(b, func(b *testing.B, i int) time.Duration { return m.barePods(b, fleet, i, bare) })
@@ -82,8 +85,10 @@ type meter struct {
 func measure(b *testing.B) *meter {
 	c := start(b)
 	m := &meter{cluster: c, namespace: "bench", done: make(chan string, 10*fleet)}
-	helm(b, c, "install", "cairn", c.Root+"/charts/cairn", "--namespace=cairn-system", "--create-namespace", "--wait", "--timeout=3m",
-		"--set=image.registry=registry.local,image.tag=e2e,runner.image.registry=registry.local,runner.image.tag=e2e,limits.runs=40,drift.interval=0s")
+	helm(b, c, "install", "cairn", c.Root+"/charts/cairn", "--namespace=cairn-system", "--create-namespace", "--wait",
+		"--timeout=3m",
+		"--set=image.registry=registry.local,image.tag=e2e,runner.image.registry=registry.local,runner.image.tag=e2e,"+
+			"limits.runs=40,drift.interval=0s")
 	service := &corev1.Service{}
 	must(b, m.Get(b.Context(), client.ObjectKey{Namespace: "cairn-system", Name: "cairn"}, service))
 	m.hooks = "http://" + net.JoinHostPort(service.Spec.ClusterIP, "8080") + "/hooks/" + m.namespace + "/infra"
@@ -94,14 +99,15 @@ func measure(b *testing.B) *meter {
 	return m
 }
 
-// admitted waits until Stacks are admitted: for some seconds after the CRDs are created, the API server cannot yet apply mutating
-// policies to their objects.
+// admitted waits until Stacks are admitted: for some seconds after the CRDs are created, the API server cannot yet
+// apply mutating policies to their objects.
 func (m *meter) admitted(b *testing.B) {
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "first"}}
 	s.Spec.Source.Inline = map[string]string{"main.tf": ""}
-	must(b, wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		return m.Create(ctx, s.DeepCopy(), client.DryRunAll) == nil, nil
-	}))
+	must(b, wait.PollUntilContextTimeout(b.Context(), 100*time.Millisecond, 20*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			return m.Create(ctx, s.DeepCopy(), client.DryRunAll) == nil, nil
+		}))
 }
 
 // listen receives a request from each bare pod that is done; a pod's phase is seconds late.
@@ -129,16 +135,20 @@ func (m *meter) repository(b *testing.B) {
 	must(b, err)
 	b.Cleanup(func() { _ = server.Close() })
 	m.commit(b, fleet, "first")
-	must(b, m.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "hook"}, StringData: map[string]string{"token": "secret"}}))
+	must(b, m.Create(b.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "hook"},
+		StringData: map[string]string{"token": "secret"}}))
 	must(b, m.Create(b.Context(), &v1alpha1.Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "infra"},
-		Spec:       v1alpha1.RepositorySpec{URL: server.URL + m.origin.Path(), Ref: "main", Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
+		Spec: v1alpha1.RepositorySpec{URL: server.URL + m.origin.Path(), Ref: "main",
+			Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}},
 	}))
 	for i := range fleet {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name(i)}}
 		s.Spec.Apply = v1alpha1.ApplyAutomatic
-		s.Spec.Runner.Resources.Requests = map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: {IntOrString: intstr.FromString(cpuRequest)}}
-		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: "stacks/" + name(i)}
+		s.Spec.Runner.Resources.Requests = map[corev1.ResourceName]v1alpha1.Amount{
+			corev1.ResourceCPU: {IntOrString: intstr.FromString(cpuRequest)}}
+		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+			Path: "stacks/" + name(i)}
 		must(b, m.Create(b.Context(), s))
 	}
 	m.ready(b, names(fleet), nil)
@@ -181,13 +191,17 @@ func (m *meter) pod(name, script string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: name},
 		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, EnableServiceLinks: &no, TerminationGracePeriodSeconds: new(int64),
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			RestartPolicy: corev1.RestartPolicyNever, EnableServiceLinks: &no,
+			TerminationGracePeriodSeconds: new(int64),
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user,
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{
 				Name: "engine", Image: "registry.local/cairn-tools:e2e", Command: []string{"sh", "-c", script},
-				Env:             []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
-				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpuRequest)}},
-				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+				Env: []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}},
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpuRequest)}},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no,
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			}},
 		},
 	}
@@ -296,13 +310,15 @@ func (m *meter) pushed(b *testing.B, n, i int) time.Duration {
 
 // approved measures from the approval of a plan whose pod waits for it until the Stack is Ready.
 func (m *meter) approved(b *testing.B, i int) time.Duration {
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("manual-%d-%d", b.N, i)}}
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace,
+		Name: fmt.Sprintf("manual-%d-%d", b.N, i)}}
 	s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 	s.Spec.Source.Inline = map[string]string{"main.tf": fmt.Sprintf(benchCode, "new")}
 	must(b, m.Create(b.Context(), s))
 	run := &v1alpha1.Run{}
 	for run.Status.Phase != v1alpha1.PhaseAwaitingApproval {
-		must(b, client.IgnoreNotFound(m.Get(b.Context(), client.ObjectKey{Namespace: m.namespace, Name: s.Name + "-1"}, run)))
+		must(b, client.IgnoreNotFound(m.Get(b.Context(), client.ObjectKey{Namespace: m.namespace, Name: s.Name + "-1"},
+			run)))
 		time.Sleep(20 * time.Millisecond)
 	}
 	m.quiet(b)
@@ -340,7 +356,8 @@ func (m *meter) ready(b *testing.B, names []string, before map[string]string) {
 	}
 	for e := range w.ResultChan() {
 		s, ok := e.Object.(*v1alpha1.Stack)
-		if ok && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) && s.Status.AppliedInputsDigest != before[s.Name] {
+		if ok && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) &&
+			s.Status.AppliedInputsDigest != before[s.Name] {
 			delete(waiting, s.Name)
 		}
 		if len(waiting) == 0 {

@@ -50,12 +50,14 @@ func BenchmarkLargeProvider(b *testing.B) {
 	must(b, os.WriteFile(ballast, ballastOf(largeSize), 0o600))
 	files := map[string]string{"ballast": ballast}
 	loadProviders(b, m.Node, largeImage, files)
-	must(b, m.Create(b.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "large"}, Data: map[string]string{
-		"main.tf": "resource \"time_static\" \"now\" {}\n", ".terraform.lock.hcl": lockFile(b, m.Node.Tools, files),
-	}}))
+	must(b, m.Create(b.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "large"}, Data: map[string]string{
+			"main.tf": "resource \"time_static\" \"now\" {}\n", ".terraform.lock.hcl": lockFile(b, m.Node.Tools, files),
+		}}))
 	m.packed(b, files)
 	m.upgrade(b, `--set-json=providers={"folder":"/packed","offline":true}`,
-		`--set-json=extraVolumes=[{"name":"packed","image":{"reference":"`+packedImage+`"}}]`, `--set-json=extraVolumeMounts=[{"name":"packed","mountPath":"/packed"}]`)
+		`--set-json=extraVolumes=[{"name":"packed","image":{"reference":"`+packedImage+`"}}]`,
+		`--set-json=extraVolumeMounts=[{"name":"packed","mountPath":"/packed"}]`)
 	b.Run("init-of-a-large-provider-from-the-mirror", func(b *testing.B) { m.each(b, m.initialized) })
 	m.upgrade(b, "--set=providers.images={"+largeImage+"}")
 	b.Run("bare-init-of-a-large-provider", func(b *testing.B) { m.each(b, m.bareInit) })
@@ -63,7 +65,8 @@ func BenchmarkLargeProvider(b *testing.B) {
 }
 
 func (m *meter) upgrade(b *testing.B, values ...string) {
-	helm(b, m.cluster, append([]string{"upgrade", "cairn", m.Root + "/charts/cairn", "--namespace=cairn-system", "--reuse-values", "--wait", "--timeout=3m"}, values...)...)
+	helm(b, m.cluster, append([]string{"upgrade", "cairn", m.Root + "/charts/cairn", "--namespace=cairn-system",
+		"--reuse-values", "--wait", "--timeout=3m"}, values...)...)
 }
 
 // packed loads the image with the archive that the server's mirror has.
@@ -85,7 +88,8 @@ func (m *meter) packed(b *testing.B, files map[string]string) {
 	}
 	must(b, errors.Join(w.Close(), file.Close()))
 	image := filepath.Join(b.TempDir(), "image.tar")
-	must(b, node.Image{Ref: packedImage, Files: map[string]string{"/" + providerAddress + "/" + name: archive}}.Write(image))
+	must(b, node.Image{Ref: packedImage, Files: map[string]string{"/" + providerAddress + "/" + name: archive}}.Write(
+		image))
 	must(b, m.Load(b.Context(), image))
 }
 
@@ -102,9 +106,12 @@ func (m *meter) bareInit(b *testing.B, i int) time.Duration {
 	pod := m.pod(fmt.Sprintf("init-%d-%d", b.N, i), bareInit+m.url)
 	pod.Spec.Volumes = []corev1.Volume{
 		{Name: "providers", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: largeImage}}},
-		{Name: "code", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "large"}}}},
+		{Name: "code", VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
+				Name: "large"}}}},
 	}
-	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "providers", MountPath: "/providers"}, {Name: "code", MountPath: "/code"}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "providers", MountPath: "/providers"},
+		{Name: "code", MountPath: "/code"}}
 	must(b, m.Create(b.Context(), pod))
 	ns, err := strconv.ParseInt(<-m.done, 10, 64)
 	must(b, err)
@@ -114,7 +121,8 @@ func (m *meter) bareInit(b *testing.B, i int) time.Duration {
 
 // initialized measures the init of a Run.
 func (m *meter) initialized(b *testing.B, _ int) time.Duration {
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("large-%d", time.Now().UnixMilli())}}
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace,
+		Name: fmt.Sprintf("large-%d", time.Now().UnixMilli())}}
 	s.Spec.Apply, s.Spec.DeletionPolicy = v1alpha1.ApplyAutomatic, v1alpha1.DeletionOrphan
 	s.Spec.Source.ConfigMap = &v1alpha1.ObjectRef{Name: "large"}
 	must(b, m.Create(b.Context(), s))

@@ -79,8 +79,11 @@ func start(t testing.TB) cluster {
 		t.Fatal(err)
 	}
 	plain := filepath.Join(t.TempDir(), "plain.tar")
-	must(t, node.Image{Ref: "registry.local/plain:1", Files: map[string]string{"/usr/bin/tofu": filepath.Join(n.Tools, "tofu")}}.Write(plain))
-	for _, archive := range []string{filepath.Join(root, "bin", "images", "cairn.tar"), filepath.Join(root, "bin", "images", "cairn-tools.tar"), filepath.Join(root, "bin", "images", "cairn-builder.tar"), plain} {
+	must(t, node.Image{Ref: "registry.local/plain:1",
+		Files: map[string]string{"/usr/bin/tofu": filepath.Join(n.Tools, "tofu")}}.Write(plain))
+	for _, archive := range []string{filepath.Join(root, "bin", "images", "cairn.tar"),
+		filepath.Join(root, "bin", "images", "cairn-tools.tar"),
+		filepath.Join(root, "bin", "images", "cairn-builder.tar"), plain} {
 		if err := n.Load(t.Context(), archive); err != nil {
 			t.Fatalf("%v: run make e2e-images first", err)
 		}
@@ -91,7 +94,8 @@ func start(t testing.TB) cluster {
 		t.Fatal(err)
 	}
 	return cluster{n, kube, story.Environment{
-		Kubeconfig: n.Kubeconfig, Tools: n.Tools, Bin: filepath.Join(root, "bin"), Root: root, Host: n.Host, Audit: n.AuditLog(),
+		Kubeconfig: n.Kubeconfig, Tools: n.Tools, Bin: filepath.Join(root, "bin"), Root: root, Host: n.Host,
+		Audit:   n.AuditLog(),
 		Written: []string{filepath.Join(n.Dir, "volumes"), filepath.Join(n.Dir, "pod-logs")},
 	}, t}
 }
@@ -134,7 +138,8 @@ func (c cluster) setup(env *testscript.Env) error {
 
 // kill sends a signal to the first process of a container without the kubelet: kill-container POD CONTAINER SIGNAL.
 func (c cluster) kill(ts *testscript.TestScript, _ bool, args []string) {
-	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP,
+		"CONT": syscall.SIGCONT}
 	ts.Check(c.KillContainer(context.Background(), ts.Getenv("NAMESPACE"), args[0], args[1], signals[args[2]]))
 }
 
@@ -154,7 +159,8 @@ func (c cluster) orphanAll(ts *testscript.TestScript, _ bool, _ []string) {
 	var stacks v1alpha1.StackList
 	ts.Check(c.List(ctx, &stacks))
 	for _, s := range stacks.Items {
-		ts.Check(c.Patch(ctx, &s, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Orphan"}}`))))
+		ts.Check(c.Patch(ctx, &s,
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Orphan"}}`))))
 		ts.Check(c.Delete(ctx, &s))
 	}
 	for len(stacks.Items) > 0 {

@@ -30,7 +30,8 @@ const (
 
 // unpacked are the files of the provider, by their names, and where they are on this machine.
 func unpacked(tools string, more map[string]string) map[string]string {
-	files := map[string]string{"terraform-provider-time_v" + providerVersion: filepath.Join(tools, "terraform-provider-time")}
+	files := map[string]string{"terraform-provider-time_v" + providerVersion: filepath.Join(tools,
+		"terraform-provider-time")}
 	maps.Copy(files, more)
 	return files
 }
@@ -51,7 +52,9 @@ func loadProviders(t testing.TB, n *node.Node, image string, more map[string]str
 func lockFile(t testing.TB, tools string, more map[string]string) string {
 	t.Helper()
 	files := unpacked(tools, more)
-	h1, err := dirhash.Hash1(slices.Collect(maps.Keys(files)), func(name string) (io.ReadCloser, error) { return os.Open(files[name]) })
+	h1, err := dirhash.Hash1(slices.Collect(maps.Keys(files)), func(name string) (io.ReadCloser, error) {
+		return os.Open(files[name])
+	})
 	must(t, err)
 	return fmt.Sprintf("provider %q {\n  version = %q\n  hashes  = [%q]\n}\n", providerAddress, providerVersion, h1)
 }

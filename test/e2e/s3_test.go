@@ -19,7 +19,8 @@ func (c cluster) s3(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(server.Kill)
 	ts.Check(server.MakeBucket(args[0]))
 	for name, value := range map[string]string{
-		"S3_URL": server.URL(args[0]), "S3_ACCESS_KEY": server.AccessKey, "S3_SECRET_KEY": server.SecretKey, "S3_DIR": filepath.Join(server.Dir, args[0]),
+		"S3_URL": server.URL(args[0]), "S3_ACCESS_KEY": server.AccessKey, "S3_SECRET_KEY": server.SecretKey,
+		"S3_DIR": filepath.Join(server.Dir, args[0]),
 	} {
 		ts.Setenv(name, value)
 	}

@@ -31,7 +31,8 @@ import (
 	"cairn.dev/cairn/test/cloud"
 )
 
-// cluster is a real control plane on this machine, with Cairn's CRDs and policies and a node, and without Cairn's processes, which lanes have.
+// cluster is a real control plane on this machine, with Cairn's CRDs and policies and a node, and without Cairn's
+// processes, which lanes have.
 type cluster struct {
 	// WithWatch is a client of the API server without a proxy, as a cluster administrator.
 	client.WithWatch
@@ -107,7 +108,8 @@ func (c *cluster) fill(ctx context.Context) (err error) {
 // startNode starts the simulated kubelet.
 func (c *cluster) startNode(ctx context.Context) error {
 	node, err := kubelet.New(kubelet.Options{
-		Config: c.plane.RESTConfig(), Dir: filepath.Join(c.dir, "node"), PathPrefix: c.tools, ShutdownGrace: time.Second,
+		Config: c.plane.RESTConfig(), Dir: filepath.Join(c.dir, "node"), PathPrefix: c.tools,
+		ShutdownGrace: time.Second,
 	})
 	if err != nil {
 		return err
@@ -147,7 +149,8 @@ func (c *cluster) install(ctx context.Context) error {
 				continue
 			}
 			if err := until(ctx, time.Minute, func(ctx context.Context) error {
-				return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("faults"), client.ForceOwnership)
+				return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("faults"),
+					client.ForceOwnership)
 			}); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -162,7 +165,8 @@ func (c *cluster) namespace(ctx context.Context, name string) error {
 
 // config returns the client configuration of a ServiceAccount of Cairn.
 func (c *cluster) config(namespace, account string) (*rest.Config, error) {
-	return c.plane.RESTConfigFor("system:serviceaccount:"+namespace+":"+account, "system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")
+	return c.plane.RESTConfigFor("system:serviceaccount:"+namespace+":"+account, "system:serviceaccounts",
+		"system:serviceaccounts:"+namespace, "system:authenticated")
 }
 
 // stop ends the cluster.
@@ -179,13 +183,14 @@ func (c *cluster) stop(ctx context.Context) error {
 // until retries a function until it succeeds or a timeout, then it returns the last error.
 func until(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := try(ctx)
-		if ctx.Err() == nil {
-			last = err
-		}
-		return err == nil, nil
-	})
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true,
+		func(ctx context.Context) (bool, error) {
+			err := try(ctx)
+			if ctx.Err() == nil {
+				last = err
+			}
+			return err == nil, nil
+		})
 	if err != nil && last != nil {
 		return fmt.Errorf("after %s: %w", patience, last)
 	}

@@ -26,8 +26,8 @@ type ending struct {
 	// Stack is the reason of Ready; Outputs are those of the Stack, its Secret and its ConfigMap.
 	Stack   string
 	Outputs []string
-	// Runs are all of the Stack, oldest first: operation, cause, phase. Without their numbers: a Stack that is recreated before all Runs of
-	// its predecessor are known to be deleted continues their numbers.
+	// Runs are all of the Stack, oldest first: operation, cause, phase. Without their numbers: a Stack that is
+	// recreated before all Runs of its predecessor are known to be deleted continues their numbers.
 	Runs []string
 	// State has the values of each resource in the state, and Lock is its lock.
 	State []string
@@ -78,7 +78,9 @@ func (l *lane) observe(ctx context.Context) (ending, error) {
 	if err := l.List(ctx, &runs, client.InNamespace(l.space)); err != nil {
 		return e, err
 	}
-	slices.SortFunc(runs.Items, func(a, b v1alpha1.Run) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	slices.SortFunc(runs.Items, func(a, b v1alpha1.Run) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
 	for _, r := range runs.Items {
 		e.Runs = append(e.Runs, fmt.Sprintf("%s %s %s", r.Spec.Operation, r.Spec.Cause.Type, r.Status.Phase))
 	}
@@ -91,7 +93,8 @@ func (l *lane) observe(ctx context.Context) (ending, error) {
 	}
 	c := l.cloud.Load()
 	for _, t := range c.Resources() {
-		e.Cloud = append(e.Cloud, fmt.Sprintf("%s %v, made %d, changed %d", t.Name, t.Attributes, c.Made(t.Name), c.Count(cloud.Update, t.Name)))
+		e.Cloud = append(e.Cloud, fmt.Sprintf("%s %v, made %d, changed %d", t.Name, t.Attributes, c.Made(t.Name),
+			c.Count(cloud.Update, t.Name)))
 	}
 	if stack.UID == "" {
 		e.Left, err = l.left(ctx)
@@ -148,7 +151,8 @@ func (l *lane) resources(ctx context.Context, state *v1alpha1.State) ([]string, 
 func (l *lane) left(ctx context.Context) ([]string, error) {
 	var left []string
 	for kind, list := range map[string]client.ObjectList{
-		"Run": &v1alpha1.RunList{}, "State": &v1alpha1.StateList{}, "Pod": &corev1.PodList{}, "Secret": &corev1.SecretList{}, "ConfigMap": &corev1.ConfigMapList{},
+		"Run": &v1alpha1.RunList{}, "State": &v1alpha1.StateList{}, "Pod": &corev1.PodList{},
+		"Secret": &corev1.SecretList{}, "ConfigMap": &corev1.ConfigMapList{},
 	} {
 		if err := l.List(ctx, list, client.InNamespace(l.space)); err != nil {
 			return nil, err
@@ -168,9 +172,12 @@ func (l *lane) left(ctx context.Context) ([]string, error) {
 // hidden checks that the secret is in no object except Secrets (I7).
 func (l *lane) hidden(ctx context.Context) error {
 	for _, list := range []client.ObjectList{
-		&v1alpha1.StackList{}, &v1alpha1.RunList{}, &v1alpha1.StateList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.EventList{},
+		&v1alpha1.StackList{}, &v1alpha1.RunList{}, &v1alpha1.StateList{}, &corev1.PodList{}, &corev1.ConfigMapList{},
+		&corev1.EventList{},
 	} {
-		if err := until(ctx, patience, func(ctx context.Context) error { return l.List(ctx, list, client.InNamespace(l.space)) }); err != nil {
+		if err := until(ctx, patience, func(ctx context.Context) error {
+			return l.List(ctx, list, client.InNamespace(l.space))
+		}); err != nil {
 			return err
 		}
 		if data, err := json.Marshal(list); err != nil || bytes.Contains(data, []byte(canary)) {

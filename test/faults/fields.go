@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fields changes each field of each type from a valid value to others, and back. An odd value has to be rejected, or a condition has to report
-// it; no process ends or loops; and with the valid value everything is as before.
+// fields changes each field of each type from a valid value to others, and back. An odd value has to be rejected, or a
+// condition has to report it; no process ends or loops; and with the valid value everything is as before.
 var fields = suite{name: "fields", points: fieldPoints}
 
 const (
@@ -33,7 +33,9 @@ const (
 func fieldPoints(baseline) []point {
 	all, err := fieldsOf()
 	if err != nil {
-		return []point{{name: "none", fault: "none", try: func(context.Context, *lane) (bool, error) { return true, err }}}
+		return []point{{name: "none", fault: "none", try: func(context.Context, *lane) (bool, error) {
+			return true, err
+		}}}
 	}
 	var points []point
 	for _, f := range all {
@@ -41,9 +43,10 @@ func fieldPoints(baseline) []point {
 		if !ok {
 			continue // TestEachFieldIsCovered requires a reason
 		}
-		points = append(points, point{name: f.String(), fault: "each field of a " + f.kind, try: func(ctx context.Context, l *lane) (bool, error) {
-			return true, l.field(ctx, f, c)
-		}})
+		points = append(points, point{name: f.String(), fault: "each field of a " + f.kind,
+			try: func(ctx context.Context, l *lane) (bool, error) {
+				return true, l.field(ctx, f, c)
+			}})
 	}
 	return points
 }
@@ -108,7 +111,8 @@ func (l *lane) carry(ctx context.Context, f field, c carrier) (*unstructured.Uns
 	if err := yaml.Unmarshal([]byte(text), &spec); err != nil {
 		return nil, nil, err
 	}
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cairn.dev/v1alpha1", "kind": f.kind, "spec": spec}}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cairn.dev/v1alpha1", "kind": f.kind,
+		"spec": spec}}
 	o.SetNamespace(l.space)
 	o.SetName(name)
 	valid, _ := at(o.Object, f.path)
@@ -124,7 +128,8 @@ func (l *lane) carry(ctx context.Context, f field, c carrier) (*unstructured.Uns
 // defaults configures a Stack to apply automatically, and to fail and end fast.
 func defaults(spec map[string]any) {
 	for name, value := range map[string]any{
-		"apply": "Automatic", "deletionPolicy": "Orphan", "retry": map[string]any{"limit": int64(0), "backoff": "100ms"}, "runner": map[string]any{"idleTimeout": "1s"},
+		"apply": "Automatic", "deletionPolicy": "Orphan",
+		"retry": map[string]any{"limit": int64(0), "backoff": "100ms"}, "runner": map[string]any{"idleTimeout": "1s"},
 	} {
 		if _, ok := spec[name]; !ok {
 			spec[name] = value
@@ -139,7 +144,8 @@ func nameOf(f field) string {
 }
 
 // value sets a field to another value, and back to the valid one. became summarizes the result in a word.
-func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Unstructured, v fieldValue, before stand) (became string, err error) {
+func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Unstructured, v fieldValue,
+	before stand) (became string, err error) {
 	wrote := l.wrote()
 	taken := func(all []reason) bool {
 		return slices.ContainsFunc(all, func(r reason) bool { return r.of(f, v.name) })
@@ -149,7 +155,8 @@ func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Un
 		only = append(only, client.DryRunAll)
 	}
 	changed, err := l.change(ctx, o, func(o map[string]any) { lay(o, f, c); put(o, f.path, v.value) }, only...)
-	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsRequestEntityTooLargeError(err) || tooLarge(err) {
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || tooLarge(err) {
 		if !names(f, v, err.Error()) {
 			return "refused", fmt.Errorf("it is refused by a message that does not say what: %w", err)
 		}
@@ -187,7 +194,9 @@ func (l *lane) value(ctx context.Context, f field, c carrier, o *unstructured.Un
 	if taken(final) {
 		return became, err
 	}
-	if _, back := l.change(ctx, o, func(o map[string]any) { o["spec"] = runtime.DeepCopyJSON(before.spec) }); back != nil {
+	if _, back := l.change(ctx, o, func(o map[string]any) {
+		o["spec"] = runtime.DeepCopyJSON(before.spec)
+	}); back != nil {
 		return became, errors.Join(err, fmt.Errorf("the valid value again: %w", back))
 	}
 	again, back := l.settled(ctx, o)
@@ -218,7 +227,8 @@ func tooLarge(err error) bool {
 }
 
 // change changes an object, and reports whether that led to another one.
-func (l *lane) change(ctx context.Context, o *unstructured.Unstructured, f func(map[string]any), only ...client.UpdateOption) (changed bool, err error) {
+func (l *lane) change(ctx context.Context, o *unstructured.Unstructured, f func(map[string]any),
+	only ...client.UpdateOption) (changed bool, err error) {
 	for {
 		if err := l.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return false, err
@@ -285,7 +295,8 @@ func names(f field, v fieldValue, message string) bool {
 		}
 	}
 	text, ok := v.value.(string)
-	return ok && len(text) > 2 && strings.Contains(message, strings.ToLower(text[:min(len(text), 40)])) || tooLarge(errors.New(message))
+	return ok && len(text) > 2 && strings.Contains(message, strings.ToLower(text[:min(len(text), 40)])) ||
+		tooLarge(errors.New(message))
 }
 
 // wrote returns the number of writes of Cairn.

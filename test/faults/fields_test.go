@@ -49,7 +49,9 @@ func TestHarmlessValuesAreTried(t *testing.T) {
 	for _, r := range harmless {
 		if !slices.ContainsFunc(all, func(f field) bool {
 			_, carried := carrierOf(f)
-			return carried && slices.ContainsFunc(valuesOf(f, nil), func(v fieldValue) bool { return v.odd && r.of(f, v.name) })
+			return carried && slices.ContainsFunc(valuesOf(f, nil), func(v fieldValue) bool {
+				return v.odd && r.of(f, v.name)
+			})
 		}) {
 			t.Errorf("no odd value is %s, %s", r.fields, r.values)
 		}
@@ -57,7 +59,8 @@ func TestHarmlessValuesAreTried(t *testing.T) {
 }
 
 func TestFieldAtAndPut(t *testing.T) {
-	o := map[string]any{"spec": map[string]any{"list": []any{map[string]any{"name": "a"}}, "map": map[string]any{"x": "1"}}}
+	o := map[string]any{"spec": map[string]any{"list": []any{map[string]any{"name": "a"}},
+		"map": map[string]any{"x": "1"}}}
 	for path, want := range map[string]string{"spec.list[].name": "a", "spec.map{}": "1"} {
 		if got, ok := at(o, path); !ok || got != want {
 			t.Errorf("%s is %v %v", path, got, ok)

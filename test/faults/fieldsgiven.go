@@ -46,15 +46,19 @@ spec:
 		return err
 	}
 	stack.Namespace = l.space
-	repository := &v1alpha1.Repository{ObjectMeta: meta("given"), Spec: v1alpha1.RepositorySpec{URL: git + "/infra.git", Ref: "main"}}
+	repository := &v1alpha1.Repository{ObjectMeta: meta("given"), Spec: v1alpha1.RepositorySpec{URL: git + "/infra.git",
+		Ref: "main"}}
 	for _, o := range []client.Object{
-		&corev1.ConfigMap{ObjectMeta: meta("given"), Data: map[string]string{"main.tf": codeOfFields, "all.tfvars": "w = 2", "v": "1", "script": "true", "apply": `tofu apply "$CAIRN_PLAN_FILE"`}},
-		&corev1.Secret{ObjectMeta: meta("given"), StringData: map[string]string{"v": "1", "username": "u", "password": "p", "token": "given-webhook-token"}},
+		&corev1.ConfigMap{ObjectMeta: meta("given"), Data: map[string]string{"main.tf": codeOfFields,
+			"all.tfvars": "w = 2", "v": "1", "script": "true", "apply": `tofu apply "$CAIRN_PLAN_FILE"`}},
+		&corev1.Secret{ObjectMeta: meta("given"), StringData: map[string]string{"v": "1", "username": "u",
+			"password": "p", "token": "given-webhook-token"}},
 		&corev1.ConfigMap{ObjectMeta: meta("tfvars"), Data: map[string]string{"a.tfvars": "w = 3"}},
 		&corev1.Secret{ObjectMeta: meta("tfvars"), StringData: map[string]string{"a.tfvars": "w = 3"}},
 		&corev1.ConfigMap{ObjectMeta: meta("envs"), Data: map[string]string{"B": "1"}},
 		&corev1.Secret{ObjectMeta: meta("envs"), StringData: map[string]string{"B": "1"}},
-		&corev1.ConfigMap{ObjectMeta: meta("policies"), Data: map[string]string{"none.rego": "package main\n\nwarn contains \"never\" if input.never"}},
+		&corev1.ConfigMap{ObjectMeta: meta("policies"),
+			Data: map[string]string{"none.rego": "package main\n\nwarn contains \"never\" if input.never"}},
 		&corev1.ServiceAccount{ObjectMeta: meta("given")},
 		repository, stack,
 	} {
@@ -96,7 +100,8 @@ runner: {idleTimeout: 1s}
 		if err := l.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err
 		}
-		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase != string(v1alpha1.PhaseAwaitingApproval) {
+		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase !=
+			string(v1alpha1.PhaseAwaitingApproval) {
 			return fmt.Errorf("the Run is %s", phase)
 		}
 		return nil
@@ -110,7 +115,8 @@ var gitServer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	run := func(in string, args ...string) (string, error) {
-		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-C", in}, args...)...)
+		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-C", in},
+			args...)...)
 		out, err := c.CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("git %v: %w: %s", args, err, out)
@@ -125,7 +131,8 @@ var gitServer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "Begin"}, {"clone", "-q", "--bare", ".", filepath.Join(dir, "infra.git")},
+		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "Begin"},
+		{"clone", "-q", "--bare", ".", filepath.Join(dir, "infra.git")},
 	} {
 		if _, err := run(work, args...); err != nil {
 			return "", err
@@ -136,6 +143,7 @@ var gitServer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	return httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(libexec, "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"},
+		Path: filepath.Join(libexec, "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"},
 	}).URL, nil
 })

@@ -135,7 +135,8 @@ func valuesOf(f field, valid any) []fieldValue {
 			return templates()
 		}
 		return []fieldValue{
-			{"null", nil, false}, {"an object", map[string]any{"a": []any{int64(1)}}, false}, {"a list", []any{}, false},
+			{"null", nil, false}, {"an object", map[string]any{"a": []any{int64(1)}}, false},
+			{"a list", []any{}, false},
 			{"a large number", math.MaxFloat64, false}, {"100 KiB", strings.Repeat("a", 100<<10), false},
 		}
 	case s.XIntOrString:
@@ -145,7 +146,8 @@ func valuesOf(f field, valid any) []fieldValue {
 		}
 	case s.Type == "boolean":
 		is, _ := valid.(bool)
-		return []fieldValue{{"the other", !is, false}, {"a string", "true", true}, {"a number", int64(1), true}, {"an object", map[string]any{}, true}, {"null", nil, false}}
+		return []fieldValue{{"the other", !is, false}, {"a string", "true", true}, {"a number", int64(1), true},
+			{"an object", map[string]any{}, true}, {"null", nil, false}}
 	case s.Type == "integer":
 		return integers(f)
 	case len(s.Enum) > 0:
@@ -164,23 +166,28 @@ func valuesOf(f field, valid any) []fieldValue {
 		}
 		return all
 	}
-	all := append(texts(f), fieldValue{"a number", int64(7), true}, fieldValue{"a boolean", true, true}, fieldValue{"an object", map[string]any{}, true}, fieldValue{"null", nil, false})
+	all := append(texts(f), fieldValue{"a number", int64(7), true}, fieldValue{"a boolean", true, true},
+		fieldValue{"an object", map[string]any{}, true}, fieldValue{"null", nil, false})
 	if strings.HasPrefix(s.Pattern, "^([0-9]+(") {
-		all = append(all, fieldValue{"negative", "-1s", true}, fieldValue{"without a unit", "10", true}, fieldValue{"a unit of its own", "1y", true},
-			fieldValue{"a million hours", "1000000h", true}, fieldValue{"none", "0s", false}, fieldValue{"a year", "8760h", false}, fieldValue{"a millisecond", "1ms", false})
+		all = append(all, fieldValue{"negative", "-1s", true}, fieldValue{"without a unit", "10", true},
+			fieldValue{"a unit of its own", "1y", true},
+			fieldValue{"a million hours", "1000000h", true}, fieldValue{"none", "0s", false},
+			fieldValue{"a year", "8760h", false}, fieldValue{"a millisecond", "1ms", false})
 	}
 	return all
 }
 
 func integers(f field) []fieldValue {
 	all := []fieldValue{
-		{"negative", int64(-1), true}, {"larger than 32 bits", int64(math.MaxInt32) + 1, true}, {"a string", "1", true}, {"a fraction", 1.5, true}, {"null", nil, false},
+		{"negative", int64(-1), true}, {"larger than 32 bits", int64(math.MaxInt32) + 1, true}, {"a string", "1", true},
+		{"a fraction", 1.5, true}, {"null", nil, false},
 	}
 	if f.schema.Minimum != nil {
 		all = append(all, fieldValue{"the least", int64(*f.schema.Minimum), false})
 	}
 	if f.schema.Maximum != nil {
-		all = append(all, fieldValue{"the most", int64(*f.schema.Maximum), false}, fieldValue{"too many", int64(*f.schema.Maximum) + 1, true})
+		all = append(all, fieldValue{"the most", int64(*f.schema.Maximum), false},
+			fieldValue{"too many", int64(*f.schema.Maximum) + 1, true})
 	}
 	return all
 }
@@ -192,8 +199,10 @@ func texts(f field) []fieldValue {
 		long = int(*f.schema.MaxLength) + 1
 	}
 	return []fieldValue{
-		{"empty", "", true}, {"too long", strings.Repeat("a", long), true}, {"nothing of this name", "nothing-of-this-name", true},
-		{"out of the folder", "../../etc", true}, {"spaces", "a b", true}, {"a line break", "a\nb", true}, {"an option", "--upload-pack=x", true},
+		{"empty", "", true}, {"too long", strings.Repeat("a", long), true},
+		{"nothing of this name", "nothing-of-this-name", true},
+		{"out of the folder", "../../etc", true}, {"spaces", "a b", true}, {"a line break", "a\nb", true},
+		{"an option", "--upload-pack=x", true},
 	}
 }
 
@@ -206,7 +215,8 @@ func templates() []fieldValue {
 		{"a container without a name", spec(map[string]any{"containers": []any{map[string]any{"image": "x"}}}), true},
 		{"the host's network", spec(map[string]any{"hostNetwork": true}), true},
 		{"a negative grace period", spec(map[string]any{"terminationGracePeriodSeconds": int64(-1)}), true},
-		{"a label that is none", map[string]any{"metadata": map[string]any{"labels": map[string]any{"a b": "c"}}}, true},
+		{"a label that is none", map[string]any{"metadata": map[string]any{"labels": map[string]any{"a b": "c"}}},
+			true},
 		{"a label", map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "c"}}}, false},
 	}
 }

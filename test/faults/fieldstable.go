@@ -113,46 +113,73 @@ func (r reason) of(f field, value string) bool {
 // uncovered are fields that no carrier has.
 var uncovered = []reason{
 	{`\w+ status\..*`, "", "Cairn's own: no other client may write it, and it is computed again from the objects"},
-	{`Stack spec\.env\[\]\.valueFrom\.(resourceFieldRef|fileKeyRef)\..*`, "", "refused whatever is in it (charts/cairn/crds_test.go)"},
-	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/controller/stack and internal/controller/run have right and wrong ones"},
-	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/controller/stack/engine_envtest_test.go)"},
-	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "", "pull requests need a Git provider, which test/gitea runs"},
-	{`StackGrant spec\..*`, "", "what a grant changes is of other namespaces: internal/controller/stack/grants_envtest_test.go"},
-	{`Stack spec\.(dependsOn\[\]|variables\[\]\.valueFrom\.stack)\.namespace`, "", "another namespace needs a StackGrant: internal/controller/stack/grants_envtest_test.go"},
-	{`Run spec\.(afterPartial|planOptions.*)`, "", "of a request with options, which test/scripts/testdata/partial.txtar runs"},
-	{`Run spec\.(afterHold|requirements\b.*)`, "", "of a pull request that was applied, which test/gitea runs; internal/controller/stack/hold_envtest_test.go has what sets it"},
-	{`Stack spec\.drift\.(applyFor|ignore)\b.*`, "", "no Run here finds drift: test/scripts/testdata/drift.txtar, and charts/cairn/crds_test.go has right and wrong ones"},
+	{`Stack spec\.env\[\]\.valueFrom\.(resourceFieldRef|fileKeyRef)\..*`, "",
+		"refused whatever is in it (charts/cairn/crds_test.go)"},
+	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and " +
+		"internal/controller/stack and internal/controller/run have right and wrong ones"},
+	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker " +
+		"first (internal/runner/terragrunt_test.go and internal/controller/stack/engine_envtest_test.go)"},
+	{`(PullRequest|(Repository|Stack) spec\.pullRequests|Run spec\.pullRequest)\b.*`, "",
+		"pull requests need a Git provider, which test/gitea runs"},
+	{`StackGrant spec\..*`, "",
+		"what a grant changes is of other namespaces: internal/controller/stack/grants_envtest_test.go"},
+	{`Stack spec\.(dependsOn\[\]|variables\[\]\.valueFrom\.stack)\.namespace`, "",
+		"another namespace needs a StackGrant: internal/controller/stack/grants_envtest_test.go"},
+	{`Run spec\.(afterPartial|planOptions.*)`, "",
+		"of a request with options, which test/scripts/testdata/partial.txtar runs"},
+	{`Run spec\.(afterHold|requirements\b.*)`, "", "of a pull request that was applied, which test/gitea runs; " +
+		"internal/controller/stack/hold_envtest_test.go has what sets it"},
+	{`Stack spec\.drift\.(applyFor|ignore)\b.*`, "", "no Run here finds drift: test/scripts/testdata/drift.txtar, " +
+		"and charts/cairn/crds_test.go has right and wrong ones"},
 	{`StackSet spec\..*`, "", "a set writes Stacks: internal/controller/stackset has right and wrong ones"},
-	{`Pipeline spec\..*`, "", "no Run has them: internal/controller/pipeline/decision/decide_test.go has each, and charts/cairn/users_test.go who may change them"},
-	{`Notification spec\..*`, "", "no Run depends on it, and internal/controller/notification/envtest_test.go has right and wrong ones"},
-	{`DriftPause spec\..*`, "", "the decision of a user about a pause, which no Run has: charts/cairn/users_test.go has right and wrong ones"},
-	{`StackPolicy spec\..*`, "", "its fields are those of a Stack, and internal/controller/stack/stackpolicies_envtest_test.go has right and wrong ones"},
-	{`VariableSet spec\..*`, "", "its fields are those of a Stack, and internal/controller/stack/variablesets_envtest_test.go has right and wrong ones"},
+	{`Pipeline spec\..*`, "", "no Run has them: internal/controller/pipeline/decision/decide_test.go has each, and " +
+		"charts/cairn/users_test.go who may change them"},
+	{`Notification spec\..*`, "", "no Run depends on it, and internal/controller/notification/envtest_test.go has " +
+		"right and wrong ones"},
+	{`DriftPause spec\..*`, "", "the decision of a user about a pause, which no Run has: charts/cairn/users_test.go " +
+		"has right and wrong ones"},
+	{`StackPolicy spec\..*`, "",
+		"its fields are those of a Stack, and internal/controller/stack/stackpolicies_envtest_test.go has right " +
+			"and wrong ones"},
+	{`VariableSet spec\..*`, "",
+		"its fields are those of a Stack, and internal/controller/stack/variablesets_envtest_test.go has right " +
+			"and wrong ones"},
 	{`State spec\..*`, "", "Cairn's own: internal/state/restored_envtest_test.go has a State that lost its status"},
-	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
+	{`Stack spec\.backend\..*`, "",
+		"a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and " +
+			"internal/runner/backend_test.go have right and wrong ones"},
 }
 
 // harmless are odd values that are accepted and after which an object is Ready.
 var harmless = []reason{
-	{`Repository spec\.engine\.version`, "nothing of this name|out of the folder|spaces|a line break|an option", "no Stack takes it here; the Run of one that does says what is wrong"},
+	{`Repository spec\.engine\.version`, "nothing of this name|out of the folder|spaces|a line break|an option",
+		"no Stack takes it here; the Run of one that does says what is wrong"},
 	{`Repository spec\.allowedNamespaces\[\]`, "nothing of this name", "a namespace that may come"},
 	{`Repository spec\.(ref|engine\.version)|Stack spec\.(engine\.version|runner\.serviceAccountName|windows\[\]\.timeZone)`, "empty", "as if it were not there"},
-	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name", "nothing is due, so nothing waits for it; the next Run does, and says so"},
-	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option", "Kubernetes takes any name of an environment variable"},
-	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
-	{`Stack spec\.commands\.(apply|destroy)\.script`, "nothing of this name|out of the folder|spaces|a line break|an option", "any text is a script, and these run when there are changes"},
+	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name",
+		"nothing is due, so nothing waits for it; the next Run does, and says so"},
+	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option",
+		"Kubernetes takes any name of an environment variable"},
+	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option",
+		"so it takes any prefix"},
+	{`Stack spec\.commands\.(apply|destroy)\.script`, "nothing of this name|out of the folder|spaces|a line " +
+		"break|an option", "any text is a script, and these run when there are changes"},
 	{`Stack spec\.moduleCredentials\[\]\.host`, "nothing of this name", "a host that the code does not ask"},
 	{`Stack spec\.workspace`, "nothing of this name|an option", "a name that the user chooses"},
 	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
 	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},
-	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "the pretend kubelet has no images; a real one says so in the pod, and the Run with it (internal/controller/run/podwaits.go)"},
-	{`Stack spec\.env\[\]\.value`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "any text is a value"},
+	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option",
+		"the pretend kubelet has no images; a real one says so in the pod, and the Run with it " +
+			"(internal/controller/run/podwaits.go)"},
+	{`Stack spec\.env\[\]\.value`, "empty|nothing of this name|out of the folder|spaces|a line break|an option",
+		"any text is a value"},
 	{`Stack spec\.env\[\]\.valueFrom\.fieldRef\.apiVersion`, "empty", "as if it were not there"},
 }
 
 // elsewhere are values that are only sent to the API server, since their requirements are not available here.
 var elsewhere = []reason{
-	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/runnerhandler/engines_test.go)"},
+	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt",
+		"engines that have to be fetched from their makers first (internal/server/runnerhandler/engines_test.go)"},
 }
 
 // final are values that cannot be reverted.

@@ -28,7 +28,8 @@ func gitPoints(b baseline) []point {
 				return http.StatusServiceUnavailable
 			}},
 			{"held back until all is at rest", func(ctx context.Context, l *lane, _ *sync.WaitGroup) int {
-				_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it continues in any case
+				// then it continues in any case
+				_ = until(ctx, patience, func(context.Context) error { return l.rested(held) })
 				return 0
 			}},
 		} {

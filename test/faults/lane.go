@@ -25,8 +25,8 @@ import (
 // patience is the timeout for conditions that must become true.
 const patience = 90 * time.Second
 
-// A lane is an installation of Cairn beside others in the same cluster, which watches one namespace. It runs stories one
-// after the other. A failed story leaves objects behind, so its lane is closed.
+// A lane is an installation of Cairn beside others in the same cluster, which watches one namespace. It runs stories
+// one after the other. A failed story leaves objects behind, so its lane is closed.
 type lane struct {
 	*cluster
 	// space is the namespace of Stacks, own that of Cairn, dir the lane's folder: bucket and logs.
@@ -54,7 +54,8 @@ type laneOptions struct {
 	operators int
 	// store is the address at which runners reach the server, if it differs from the one that it listens on.
 	store func(listen string) (url string, err error)
-	// args are additional arguments of Cairn's processes; bucket returns some for a lane, for a bucket that is not a folder.
+	// args are additional arguments of Cairn's processes; bucket returns some for a lane, for a bucket that is not a
+	// folder.
 	args   []string
 	bucket func(ctx context.Context, l *lane) (args []string, err error)
 }
@@ -83,7 +84,10 @@ func (c *cluster) open(ctx context.Context, o laneOptions) (_ *lane, err error) 
 			l.close()
 		}
 	}()
-	for _, step := range []func(context.Context) error{l.prepare, l.serveCode, l.watch, func(ctx context.Context) error { return l.processes(ctx, o) }} {
+	for _, step := range []func(context.Context) error{l.prepare, l.serveCode, l.watch,
+		func(ctx context.Context) error {
+			return l.processes(ctx, o)
+		}} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("lane %s: %w", name, err)
 		}
@@ -99,12 +103,14 @@ func (l *lane) prepare(ctx context.Context) error {
 		}
 	}
 	for _, half := range []string{"operator", "server"} {
-		access := chart.Access{Account: "cairn-" + half, Namespace: l.own, Halves: []string{half}, Watched: []string{l.space}}
+		access := chart.Access{Account: "cairn-" + half, Namespace: l.own, Halves: []string{half},
+			Watched: []string{l.space}}
 		objects, err := access.Objects()
 		if err != nil {
 			return err
 		}
-		objects = append(objects, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: access.Account, Namespace: l.own}})
+		objects = append(objects,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: access.Account, Namespace: l.own}})
 		for _, o := range objects {
 			if strings.HasPrefix(o.GetNamespace(), "kube-") {
 				continue // it is shared by all lanes, and not requested
@@ -118,7 +124,8 @@ func (l *lane) prepare(ctx context.Context) error {
 	if err := l.Create(ctx, keys); err != nil {
 		return err
 	}
-	password := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password", Namespace: l.space}, StringData: map[string]string{"it": canary}}
+	password := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password", Namespace: l.space},
+		StringData: map[string]string{"it": canary}}
 	if err := l.Create(ctx, password); err != nil {
 		return err
 	}
@@ -140,10 +147,13 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 	}
 	l.store = "https://" + listen
 	args := append([]string{
-		"--namespace=" + l.own, "--namespaces=" + l.space, "--runner-tokens=jwks", "--client-certificates=false", "--publish-endpoint=false",
-		"--bucket=file://" + filepath.Join(l.dir, "bucket"), "--cache=" + filepath.Join(l.dir, "cache"), "--allowed-address=127.0.0.0/8",
+		"--namespace=" + l.own, "--namespaces=" + l.space, "--runner-tokens=jwks", "--client-certificates=false",
+		"--publish-endpoint=false",
+		"--bucket=file://" + filepath.Join(l.dir, "bucket"), "--cache=" + filepath.Join(l.dir, "cache"),
+		"--allowed-address=127.0.0.0/8",
 		"--listen=" + listen, "--server-url=" + store, "--web-listen=0", "--log-level=info", "--drift-interval=0",
-		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev", "--runner-command=" + filepath.Join(l.bin, "cairn-runner"),
+		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev", "--runner-command=" +
+			filepath.Join(l.bin, "cairn-runner"),
 		"--provider-folder=" + l.providers, "--provider-offline",
 	}, o.args...)
 	if o.bucket != nil {

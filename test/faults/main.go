@@ -1,9 +1,11 @@
-// Command faults injects faults around the real binaries of Cairn, one at a time, and expects the same result as without: `make faults`.
+// Command faults injects faults around the real binaries of Cairn, one at a time, and expects the same result as
+// without: `make faults`.
 //
-// A cluster is a real etcd and kube-apiserver and a simulated kubelet, which runs Cairn's runners as processes with a real OpenTofu; they
-// create resources in package cloud. A lane is an installation of Cairn in it: the operator and the server, each with its own proxy to the API
-// server, which names each write and each event (package proxy). A story is the life of a Stack in a lane. It runs once without
-// a fault; then once for each point, which is a fault at one place of it, and has to end with the same result.
+// A cluster is a real etcd and kube-apiserver and a simulated kubelet, which runs Cairn's runners as processes with a
+// real OpenTofu; they create resources in package cloud. A lane is an installation of Cairn in it: the operator and the
+// server, each with its own proxy to the API server, which names each write and each event (package proxy). A story is
+// the life of a Stack in a lane. It runs once without a fault; then once for each point, which is a fault at one place
+// of it, and has to end with the same result.
 //
 // A new kind of fault is a suite in its own file, and a line in suites.
 package main
@@ -64,7 +66,8 @@ func main() {
 	flag.IntVar(&o.jobs, "j", 2*runtime.NumCPU()+1, "live through so many stories at a time")
 	flag.IntVar(&o.stride, "stride", 1, "try one point in so many")
 	flag.StringVar(&o.bin, "bin", "bin", "folder with cairn and cairn-runner")
-	flag.StringVar(&o.dir, "dir", "", "keep everything in this folder; default: a temporary one, which stays after a failure")
+	flag.StringVar(&o.dir, "dir", "", "keep everything in this folder; default: a temporary one, which stays "+
+		"after a failure")
 	flag.BoolVar(&o.list, "list", false, "say only what points there are")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -110,7 +113,8 @@ func run(ctx context.Context, o options, out *os.File) (err error) {
 		return fmt.Errorf("without any fault: %w (see %s)", err, dir)
 	}
 	for name, t := range b {
-		fmt.Fprintf(out, "story %s: %d writes and %d events of watches without a fault\n", name, len(t.Writes), len(t.Events))
+		fmt.Fprintf(out, "story %s: %d writes and %d events of watches without a fault\n", name, len(t.Writes),
+			len(t.Events))
 	}
 	at := 0
 	for _, s := range suites {
@@ -144,7 +148,8 @@ func run(ctx context.Context, o options, out *os.File) (err error) {
 	return r.sum(time.Since(began))
 }
 
-// baseline runs each story without a fault, twice: they have to end with the same result. Each runs in its own lane, some concurrently.
+// baseline runs each story without a fault, twice: they have to end with the same result. Each runs in its own lane,
+// some concurrently.
 func (c *cluster) baseline(ctx context.Context, jobs int) (baseline, error) {
 	b := baseline{}
 	var mu sync.Mutex

@@ -12,8 +12,8 @@ import (
 	"cairn.dev/cairn/test/faults/proxy"
 )
 
-// managers freezes the leader of two operators at each of its writes, past its lease. The other one takes over and continues; then the
-// first one thaws, with its write in progress, and for some time it still assumes that it leads.
+// managers freezes the leader of two operators at each of its writes, past its lease. The other one takes over and
+// continues; then the first one thaws, with its write in progress, and for some time it still assumes that it leads.
 var managers = suite{name: "managers", lane: laneOptions{operators: 2}, lanes: 10, points: managerPoints}
 
 // lease is longer than the time until the lease of a leader expires and the next one starts.
@@ -70,7 +70,9 @@ func (l *lane) freeze(ctx context.Context, b baseline, s story, at proxy.Write, 
 	}
 	if err == nil {
 		for i := range t.Endings { // a Run that a former leader creates late is superseded (decision 41)
-			t.Endings[i].Runs = slices.DeleteFunc(t.Endings[i].Runs, func(run string) bool { return strings.HasSuffix(run, " Superseded") })
+			t.Endings[i].Runs = slices.DeleteFunc(t.Endings[i].Runs, func(run string) bool {
+				return strings.HasSuffix(run, " Superseded")
+			})
 		}
 		err = b.same(s, t)
 	}

@@ -40,32 +40,52 @@ func followed(s *v1alpha1.State) *v1alpha1.State {
 }
 
 func TestWitnessReportsViolations(t *testing.T) {
-	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed
+	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded,
+		v1alpha1.PhaseFailed
 	for name, tt := range map[string]struct {
 		runs     []*v1alpha1.Run
 		states   []*v1alpha1.State
 		relisted bool
 		want     string
 	}{
-		"a Run that goes on":                     {runs: []*v1alpha1.Run{runIn(""), runIn(planning, 1), runIn(applying, 1, 2), runIn(done, 1, 2)}},
-		"a Run that is tried again":              {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(planning, 1, 2, 3)}},
-		"a phase that goes back":                 {runs: []*v1alpha1.Run{runIn(applying, 1), runIn(planning, 1)}, want: "I10"},
-		"an end that was none":                   {runs: []*v1alpha1.Run{runIn(done, 1), runIn(failed, 1)}, want: "I10"},
-		"an end that goes on":                    {runs: []*v1alpha1.Run{runIn(done, 1), runIn(planning, 1, 2)}, want: "I10"},
-		"attempts that are deleted":              {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
-		"a state that goes on":                   {states: []*v1alpha1.State{stateAt(0, 0, "", "", "net-1"), stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 4, "a", "net-1", "")}},
-		"a version that is left out":             {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(3, 2, "a", "net-1", "net-1")}, want: "I2"},
-		"another lineage":                        {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "b", "net-1", "net-1")}, want: "I2"},
-		"a serial that does not follow":          {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", "net-1"), stateAt(2, 5, "a", "net-1", "net-1")}, want: "I1"},
-		"a write without a lock":                 {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(2, 2, "a", "net-1", "")}, want: "I1"},
-		"a write by another than holds the lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-2"), stateAt(2, 2, "a", "net-1", "net-2")}, want: "I1"},
-		"a version that a user pushed":           {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), stateAt(1, 1, "a", "", "")}},
-		"a user's version under a Run's lock":    {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "a", "", "net-1")}, want: "I1"},
-		"a version that is followed":             {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), followed(stateAt(1, 1, "a", "net-1", ""))}},
-		"a lock that was not seen":               {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "a", "net-2", "net-2")}, relisted: true},
-		"a version that is gone meanwhile":       {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""), stateAt(1, 3, "a", "net-1", "")}, relisted: true, want: "I2"},
-		"another lineage meanwhile":              {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "b", "net-1", "")}, relisted: true, want: "I2"},
-		"an older serial meanwhile":              {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", ""), stateAt(3, 5, "a", "net-1", "")}, relisted: true, want: "I1"},
+		"a Run that goes on": {runs: []*v1alpha1.Run{runIn(""), runIn(planning, 1),
+			runIn(applying, 1, 2), runIn(done, 1, 2)}},
+		"a Run that is tried again": {runs: []*v1alpha1.Run{runIn(applying, 1, 2),
+			runIn(planning, 1, 2, 3)}},
+		"a phase that goes back": {runs: []*v1alpha1.Run{runIn(applying, 1), runIn(planning, 1)},
+			want: "I10"},
+		"an end that was none": {runs: []*v1alpha1.Run{runIn(done, 1), runIn(failed, 1)},
+			want: "I10"},
+		"an end that goes on": {runs: []*v1alpha1.Run{runIn(done, 1), runIn(planning, 1, 2)},
+			want: "I10"},
+		"attempts that are deleted": {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)},
+			want: "I10"},
+		"a state that goes on": {states: []*v1alpha1.State{stateAt(0, 0, "", "", "net-1"),
+			stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 4, "a", "net-1", "")}},
+		"a version that is left out": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"),
+			stateAt(3, 2, "a", "net-1", "net-1")}, want: "I2"},
+		"another lineage": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"),
+			stateAt(2, 2, "b", "net-1", "net-1")}, want: "I2"},
+		"a serial that does not follow": {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", "net-1"),
+			stateAt(2, 5, "a", "net-1", "net-1")}, want: "I1"},
+		"a write without a lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""),
+			stateAt(2, 2, "a", "net-1", "")}, want: "I1"},
+		"a write by another than holds the lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-2"),
+			stateAt(2, 2, "a", "net-1", "net-2")}, want: "I1"},
+		"a version that a user pushed": {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""),
+			stateAt(1, 1, "a", "", "")}},
+		"a user's version under a Run's lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"),
+			stateAt(2, 2, "a", "", "net-1")}, want: "I1"},
+		"a version that is followed": {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""),
+			followed(stateAt(1, 1, "a", "net-1", ""))}},
+		"a lock that was not seen": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""),
+			stateAt(3, 3, "a", "net-2", "net-2")}, relisted: true},
+		"a version that is gone meanwhile": {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""),
+			stateAt(1, 3, "a", "net-1", "")}, relisted: true, want: "I2"},
+		"another lineage meanwhile": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""),
+			stateAt(3, 3, "b", "net-1", "")}, relisted: true, want: "I2"},
+		"an older serial meanwhile": {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", ""),
+			stateAt(3, 5, "a", "net-1", "")}, relisted: true, want: "I1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &witness{}
@@ -76,7 +96,8 @@ func TestWitnessReportsViolations(t *testing.T) {
 			for i, s := range tt.states {
 				w.state(s, tt.relisted && i > 0)
 			}
-			if err := w.end(); (err != nil) != (tt.want != "") || (err != nil && !strings.HasPrefix(err.Error(), tt.want)) {
+			if err := w.end(); (err != nil) != (tt.want != "") ||
+				(err != nil && !strings.HasPrefix(err.Error(), tt.want)) {
 				t.Errorf("it says %v", err)
 			}
 			if w.begin(); w.end() != nil {
@@ -110,7 +131,8 @@ func TestVersionOfRestoredStateMayComeBack(t *testing.T) {
 
 func TestDifferentEndingIsViolation(t *testing.T) {
 	s := stories[0]
-	good := outcome{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}}, Writes: make([]proxy.Write, 10)}
+	good := outcome{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}},
+		Writes: make([]proxy.Write, 10)}
 	b := baseline{s.name: good}
 	for name, tt := range map[string]struct {
 		change func(*outcome)
@@ -119,13 +141,16 @@ func TestDifferentEndingIsViolation(t *testing.T) {
 		"the same":         {func(*outcome) {}, ""},
 		"some more writes": {func(t *outcome) { t.Writes = make([]proxy.Write, 40) }, ""},
 		"too many writes":  {func(t *outcome) { t.Writes = make([]proxy.Write, 41) }, "I9"},
-		"another Run":      {func(t *outcome) { t.Endings = []ending{{Stack: "Applied", Runs: []string{"net-1", "net-2"}}} }, "net-2"},
-		"a step less":      {func(t *outcome) { t.Endings = nil }, "Applied"},
+		"another Run": {func(t *outcome) {
+			t.Endings = []ending{{Stack: "Applied", Runs: []string{"net-1", "net-2"}}}
+		}, "net-2"},
+		"a step less": {func(t *outcome) { t.Endings = nil }, "Applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			it := good
 			tt.change(&it)
-			if err := b.same(s, it); (err != nil) != (tt.want != "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
+			if err := b.same(s, it); (err != nil) != (tt.want != "") ||
+				(err != nil && !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("it says %v", err)
 			}
 		})
@@ -173,8 +198,10 @@ func TestPointsHaveUniqueNames(t *testing.T) {
 	for _, s := range stories {
 		b[s.name] = outcome{
 			Fetches: 2,
-			Writes:  []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1}, {Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
-			Events:  []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1}, {Actor: "server", Resource: "runs", Ordinal: 1}},
+			Writes: []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1},
+				{Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
+			Events: []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1},
+				{Actor: "server", Resource: "runs", Ordinal: 1}},
 		}
 	}
 	seen := map[string]bool{}
@@ -185,7 +212,8 @@ func TestPointsHaveUniqueNames(t *testing.T) {
 		}
 		for _, p := range points {
 			if p.fault == "" || seen[s.name+p.name] {
-				t.Errorf("point %q of suite %s, fault %q: it was there before, or has no fault", p.name, s.name, p.fault)
+				t.Errorf("point %q of suite %s, fault %q: it was there before, or has no fault", p.name,
+					s.name, p.fault)
 			}
 			seen[s.name+p.name] = true
 		}

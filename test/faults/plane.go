@@ -35,7 +35,8 @@ func pidOf(program string) (int, error) {
 		}
 		// pid (program) state parent
 		_, rest, _ := bytes.Cut(data, []byte("("+program+") "))
-		if fields := strings.Fields(string(rest)); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) && fields[0] != "Z" {
+		if fields := strings.Fields(string(rest)); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) &&
+			fields[0] != "Z" {
 			return strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		}
 	}
@@ -90,8 +91,8 @@ func (c *cluster) keep() (err error) {
 	return os.CopyFS(c.snapshot(), os.DirFS(c.etcdData()))
 }
 
-// restore restores the copy of keep, as an administrator would from a backup: the control plane is stopped, and restarted with it. So is
-// the node, as the documentation of Kubernetes recommends for all that watches.
+// restore restores the copy of keep, as an administrator would from a backup: the control plane is stopped, and
+// restarted with it. So is the node, as the documentation of Kubernetes recommends for all that watches.
 func (c *cluster) restore(ctx context.Context) error {
 	c.stopNode()
 	c.stopNode = nil
@@ -127,7 +128,9 @@ func outagePoints(b baseline) []point {
 				}
 				all = append(all, point{
 					name: s.name + ", " + w.String() + ": " + fault, fault: fault,
-					try: func(ctx context.Context, l *lane) (bool, error) { return l.outage(ctx, b, s, w, program, after) },
+					try: func(ctx context.Context, l *lane) (bool, error) {
+						return l.outage(ctx, b, s, w, program, after)
+					},
 				})
 			}
 		}
@@ -136,7 +139,8 @@ func outagePoints(b baseline) []point {
 }
 
 // outage runs a story in which a program of the control plane is killed at a write.
-func (l *lane) outage(ctx context.Context, b baseline, s story, at proxy.Write, program string, after bool) (bool, error) {
+func (l *lane) outage(ctx context.Context, b baseline, s story, at proxy.Write, program string, after bool) (bool,
+	error) {
 	var (
 		once    sync.Once
 		reached bool

@@ -50,9 +50,10 @@ func (l *lane) startCairn(ctx context.Context, name, actor, account string, args
 		return nil, err
 	}
 	c := &cairn{
-		Proxy: p, log: filepath.Join(l.dir, actor+".log"), group: l.group, program: filepath.Join(l.bin, "cairn-controller"),
-		args:   append([]string{name, "--kubeconfig=" + kubeconfig, "--health-address=" + health}, args...),
-		health: "http://" + health + "/readyz", over: make(chan struct{}),
+		Proxy: p, log: filepath.Join(l.dir, actor+".log"), group: l.group,
+		program: filepath.Join(l.bin, "cairn-controller"),
+		args:    append([]string{name, "--kubeconfig=" + kubeconfig, "--health-address=" + health}, args...),
+		health:  "http://" + health + "/readyz", over: make(chan struct{}),
 	}
 	if err := c.start(); err != nil {
 		p.Close()
@@ -68,7 +69,8 @@ func (c *cairn) start() error {
 		return err
 	}
 	defer out.Close() //nolint:errcheck // the process has inherited it
-	p, err := c.group.Start(&exec.Cmd{Path: c.program, Args: append([]string{c.program}, c.args...), Env: os.Environ(), Stdout: out, Stderr: out})
+	p, err := c.group.Start(&exec.Cmd{Path: c.program, Args: append([]string{c.program}, c.args...), Env: os.Environ(),
+		Stdout: out, Stderr: out})
 	if err != nil {
 		return err
 	}

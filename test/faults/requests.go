@@ -135,7 +135,9 @@ func watchPoints(b baseline) []point {
 			}{{"dropped", proxy.Drop}, {"410", proxy.Gone}} {
 				all = append(all, point{
 					name: s.name + ", " + e.String() + ": " + f.name, fault: f.name,
-					try: func(ctx context.Context, l *lane) (bool, error) { return l.interrupt(ctx, b, s, e, f.handling) },
+					try: func(ctx context.Context, l *lane) (bool, error) {
+						return l.interrupt(ctx, b, s, e, f.handling)
+					},
 				})
 			}
 		}
@@ -151,7 +153,8 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 			c.OnEvent(func(e proxy.Event) proxy.Handling {
 				if strings.HasPrefix(e.String(), kind+" ") {
 					reached.Store(true)
-					_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it continues in any case
+					// then it continues in any case
+					_ = until(ctx, patience, func(context.Context) error { return l.rested(held) })
 				}
 				return proxy.Pass
 			})
@@ -164,7 +167,8 @@ func (l *lane) hold(ctx context.Context, b baseline, s story, kind string) (bool
 }
 
 // interrupt runs a story in which a watch is closed at an event.
-func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, handling proxy.Handling) (bool, error) {
+func (l *lane) interrupt(ctx context.Context, b baseline, s story, at proxy.Event, handling proxy.Handling) (bool,
+	error) {
 	var reached atomic.Bool
 	t, err := l.runStory(ctx, s, hooks{begin: func() {
 		for _, c := range l.cairns() {

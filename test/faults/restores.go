@@ -49,11 +49,14 @@ type restore struct {
 func restorePoints(baseline) []point {
 	var all []point
 	for _, r := range []restore{
-		{name: "a backup tool, without status, UIDs and owners", story: &stories[1], lose: (*lane).restoreObjects, back: "made", asks: true},
+		{name: "a backup tool, without status, UIDs and owners", story: &stories[1], lose: (*lane).restoreObjects,
+			back: "made", asks: true},
 		{name: "another Stack of the name", story: &stories[1], lose: (*lane).dropStack, back: "made"},
 		{name: "from changed to made", keeps: "made", back: "changed"},
 		{name: "from deleted to changed", keeps: "changed", back: "deleted"},
-		{name: "from made to before", story: &stories[1], arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true},
+		{name: "from made to before", story: &stories[1], arm: func(_ context.Context, l *lane, kept func(error)) {
+			kept(l.keep())
+		}, back: "made", asks: true},
 		{name: "from made to the plan", arm: keepAtPlan, back: "made"},
 		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made"},
 		// A pushed state is lost, and the code has a backend: nothing may be planned on an empty state.
@@ -155,7 +158,8 @@ func (l *lane) goBack(ctx context.Context, s story, r restore, restarted bool) e
 	return l.rest(ctx, held)
 }
 
-// letGo waits until the Stack reports that it cannot be destroyed, since the first deletion removed its inputs, and follows the message.
+// letGo waits until the Stack reports that it cannot be destroyed, since the first deletion removed its inputs, and
+// follows the message.
 func (l *lane) letGo(ctx context.Context) error {
 	stack := &v1alpha1.Stack{}
 	key := client.ObjectKey{Namespace: l.space, Name: "net"}
@@ -172,7 +176,8 @@ func (l *lane) letGo(ctx context.Context) error {
 		return err
 	}
 	if err := until(ctx, patience, func(ctx context.Context) error { // the API server may load the CRDs at this moment
-		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionPolicy":"Orphan"}}`)))
+		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json",
+			[]byte(`{"spec":{"deletionPolicy":"Orphan"}}`)))
 	}); err != nil {
 		return err
 	}
@@ -194,7 +199,8 @@ func (l *lane) letGo(ctx context.Context) error {
 // retry requests another Run of the Stack.
 func (l *lane) retry(ctx context.Context) error {
 	return l.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
-		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin))
+		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation,
+		dev.Admin))
 }
 
 // takeBackup waits until the Stack reports that a user has to restore its backup, and does it, as `cairn state restore`
@@ -206,7 +212,8 @@ func (l *lane) takeBackup(ctx context.Context) error {
 		if err := l.Get(ctx, key, stack); err != nil {
 			return err
 		}
-		if ready := apimeta.FindStatusCondition(stack.Status.Conditions, "Ready"); ready == nil || !strings.Contains(ready.Message, "cairn state restore net") {
+		if ready := apimeta.FindStatusCondition(stack.Status.Conditions, "Ready"); ready == nil ||
+			!strings.Contains(ready.Message, "cairn state restore net") {
 			return fmt.Errorf("the Stack does not ask for its backup: %s", standing(stack))
 		}
 		return nil
@@ -224,7 +231,8 @@ func (l *lane) takeBackup(ctx context.Context) error {
 // stateUser returns a user who may push and restore States in the lane's namespace, at the server.
 func (l *lane) stateUser(ctx context.Context) (*userapi.Client, error) {
 	meta := metav1.ObjectMeta{Namespace: l.space, Name: "user"}
-	rule := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"}, Verbs: []string{"push", "restore"}}
+	rule := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"},
+		Verbs: []string{"push", "restore"}}
 	account := &corev1.ServiceAccount{ObjectMeta: meta}
 	for _, o := range []client.Object{
 		account, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}},
@@ -234,7 +242,8 @@ func (l *lane) stateUser(ctx context.Context) (*userapi.Client, error) {
 		},
 		// A permission that the server of a lane does not need otherwise: to review tokens.
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: l.own}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:auth-delegator"},
+			ObjectMeta: metav1.ObjectMeta{Name: l.own}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+				Kind: "ClusterRole", Name: "system:auth-delegator"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: l.own, Name: "cairn-server"}},
 		},
 	} {
@@ -246,7 +255,8 @@ func (l *lane) stateUser(ctx context.Context) (*userapi.Client, error) {
 	if err := l.SubResource("token").Create(ctx, account, token); err != nil {
 		return nil, err
 	}
-	transport, err := rest.TransportFor(&rest.Config{Host: l.store, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+	transport, err := rest.TransportFor(&rest.Config{Host: l.store, BearerToken: token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -336,8 +346,8 @@ func (l *lane) restoreObjects(ctx context.Context) error {
 	return nil
 }
 
-// dropStack deletes the Stack alone, bypassing its finalizer. Its Runs exist until the garbage collector finds them, and the
-// step of the user creates another Stack of the name.
+// dropStack deletes the Stack alone, bypassing its finalizer. Its Runs exist until the garbage collector finds them,
+// and the step of the user creates another Stack of the name.
 func (l *lane) dropStack(ctx context.Context) error {
 	return l.remove(ctx, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: "net"}})
 }

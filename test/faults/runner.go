@@ -16,7 +16,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// runners kills, terminates, freezes or loses the process of a runner at each request that it sends: so at each step of a Run.
+// runners kills, terminates, freezes or loses the process of a runner at each request that it sends: so at each step of
+// a Run.
 var runners = suite{name: "runners", lane: laneOptions{store: behindDoor}, points: runnerPoints}
 
 // A request is one that a runner sends in each run of a story, after certain requests before it.
@@ -27,15 +28,20 @@ type request struct {
 	only []int
 }
 
-// requests are those of a pod that plans and applies. runnerAsks checks that there is no other. The number of reports and pieces of the log
-// depends on the machine, so of these the first ones are here.
+// requests are those of a pod that plans and applies. runnerAsks checks that there is no other. The number of reports
+// and pieces of the log depends on the machine, so of these the first ones are here.
 var requests = []request{
-	{"GET order", 1, nil}, {"POST steps (fetch running)", 1, nil}, {"GET journal", 1, nil}, {"GET inputs", 1, []int{2}}, {"GET sources", 1, nil}, {"POST logs", 1, nil},
+	{"GET order", 1, nil}, {"POST steps (fetch running)", 1, nil}, {"GET journal", 1, nil}, {"GET inputs", 1, []int{2}},
+	{"GET sources", 1, nil}, {"POST logs", 1, nil},
 	{"POST steps (init running)", 1, nil}, {"GET state", 1, nil}, {"GET providers", 1, nil}, {"GET providers", 3, nil},
-	{"POST steps (plan running)", 1, nil}, {"GET state", 2, nil}, {"POST logs", 3, nil}, {"PUT plan", 1, nil}, {"PUT plan/document", 1, nil},
+	{"POST steps (plan running)", 1, nil}, {"GET state", 2, nil}, {"POST logs", 3, nil}, {"PUT plan", 1, nil},
+	{"PUT plan/document", 1, nil},
 	{"POST steps (policy running)", 1, nil}, {"POST policy", 1, nil}, {"POST steps (done)", 1, nil},
-	{"GET order", 2, nil}, {"PUT inputs", 1, []int{0, 1}}, {"POST steps (apply running)", 1, nil}, {"LOCK state", 1, nil}, {"GET state", 3, []int{0}}, {"POST journal", 1, nil}, {"POST operations", 1, nil},
-	{"POST state", 1, nil}, {"POST logs", 6, nil}, {"UNLOCK state", 1, nil}, {"POST steps (outputs running)", 1, []int{0, 1}}, {"POST outputs", 1, []int{0, 1}}, {"POST steps (done)", 2, nil}, {"GET order", 3, nil},
+	{"GET order", 2, nil}, {"PUT inputs", 1, []int{0, 1}}, {"POST steps (apply running)", 1, nil},
+	{"LOCK state", 1, nil}, {"GET state", 3, []int{0}}, {"POST journal", 1, nil}, {"POST operations", 1, nil},
+	{"POST state", 1, nil}, {"POST logs", 6, nil}, {"UNLOCK state", 1, nil},
+	{"POST steps (outputs running)", 1, []int{0, 1}}, {"POST outputs", 1, []int{0, 1}}, {"POST steps (done)", 2, nil},
+	{"GET order", 3, nil},
 }
 
 // notTried are requests of runners without a point.
@@ -71,7 +77,8 @@ type blow struct {
 	name string
 	// deadly: the latest work of the engine is not reported.
 	deadly bool
-	// long: a Run may wait for two minutes afterwards, since it is unknown whether the runner of a deleted pod has ended (docs/troubleshooting/pods.md).
+	// long: a Run may wait for two minutes afterwards, since it is unknown whether the runner of a deleted pod has
+	// ended (docs/troubleshooting/pods.md).
 	long bool
 	do   func(ctx context.Context, l *lane, d *door, v *visit) error
 }
@@ -142,7 +149,8 @@ func (l *lane) ended(ctx context.Context, leader int) error {
 	})
 }
 
-// giveUp deletes a pod that reports nothing, as a user does, with a grace period of a second, which it does not receive. The node kills it then.
+// giveUp deletes a pod that reports nothing, as a user does, with a grace period of a second, which it does not
+// receive. The node kills it then.
 func (l *lane) giveUp(ctx context.Context, pod string, leader int) error {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.space, Name: pod}}
 	if err := l.Delete(ctx, o, client.GracePeriodSeconds(1)); client.IgnoreNotFound(err) != nil {
@@ -152,9 +160,10 @@ func (l *lane) giveUp(ctx context.Context, pod string, leader int) error {
 }
 
 func runnerPoints(b baseline) []point {
-	all := []point{{name: "all that runners ask for", fault: "none: nothing is asked for that is not in the table", try: func(ctx context.Context, l *lane) (bool, error) {
-		return true, l.runnerAsks(ctx, b)
-	}}}
+	all := []point{{name: "all that runners ask for", fault: "none: nothing is asked for that is not in the table",
+		try: func(ctx context.Context, l *lane) (bool, error) {
+			return true, l.runnerAsks(ctx, b)
+		}}}
 	n := 0
 	for _, v := range visitsAt(func(request) bool { return true }) {
 		for i, f := range blows {
@@ -165,9 +174,10 @@ func runnerPoints(b baseline) []point {
 			if v.What == "POST journal" && f.name == "SIGKILL before" {
 				continue // its content is lost then: no guarantee covers it (docs/how-to/state-backup.md)
 			}
-			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-				return l.struck(ctx, b, stories[0], v.String(), f)
-			}})
+			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name,
+				try: func(ctx context.Context, l *lane) (bool, error) {
+					return l.struck(ctx, b, stories[0], v.String(), f)
+				}})
 		}
 		n++
 	}
@@ -175,9 +185,10 @@ func runnerPoints(b baseline) []point {
 		for i, v := range s.visits {
 			// Two of them each, in turn.
 			for _, f := range []blow{blows[i%len(blows)], blows[(i+2)%len(blows)]} {
-				all = append(all, point{name: s.name + ", " + v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-					return l.struck(ctx, b, s, v.String(), f)
-				}})
+				all = append(all, point{name: s.name + ", " + v.String() + ": " + f.name, fault: f.name,
+					try: func(ctx context.Context, l *lane) (bool, error) {
+						return l.struck(ctx, b, s, v.String(), f)
+					}})
 			}
 		}
 	}
@@ -217,8 +228,9 @@ func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 // guarded returns the door of a lane, in which plans are checked against a policy as well, so that there is that step.
 func (l *lane) guarded(ctx context.Context) (*door, error) {
 	policy := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.own, Name: "required", Labels: map[string]string{"cairn.dev/policy": "required"}},
-		Data:       map[string]string{"none.rego": "package main\n\nwarn contains \"never\" if input.never"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.own, Name: "required",
+			Labels: map[string]string{"cairn.dev/policy": "required"}},
+		Data: map[string]string{"none.rego": "package main\n\nwarn contains \"never\" if input.never"},
 	}
 	if err := client.IgnoreAlreadyExists(l.Create(ctx, policy)); err != nil {
 		return nil, err
@@ -251,7 +263,8 @@ func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f b
 		}
 	})
 	var but []func([]ending) []ending
-	if strings.Contains(name, " POST operations #") { // it is sent during a call to the cloud, which an engine cancels at its end
+	// it is sent during a call to the cloud, which an engine cancels at its end
+	if strings.Contains(name, " POST operations #") {
 		but = append(but, unread)
 	}
 	err = l.alike(ctx, b, s, l.waiting(s, f.long), but...)
@@ -291,11 +304,14 @@ func (l *lane) unknown(d *door) (names []string) {
 	return names
 }
 
-// excused reports whether the only violation is that resources were created again whose creation was not reported before their runner was killed.
-// Cairn cannot detect these, so the point does not count. The Stack is deleted, so that the lane can be used again.
+// excused reports whether the only violation is that resources were created again whose creation was not reported
+// before their runner was killed. Cairn cannot detect these, so the point does not count. The Stack is deleted, so that
+// the lane can be used again.
 func (l *lane) excused(ctx context.Context, s story, unknown []string, wrong error) (bool, error) {
 	twice := l.cloud.Load().Twice()
-	if len(twice) == 0 || slices.ContainsFunc(twice, func(name string) bool { return !slices.Contains(unknown, name) }) {
+	if len(twice) == 0 || slices.ContainsFunc(twice, func(name string) bool {
+		return !slices.Contains(unknown, name)
+	}) {
 		return true, wrong
 	}
 	if err := l.take(ctx, s, "deleted"); err != nil {
@@ -310,9 +326,9 @@ func (l *lane) excused(ctx context.Context, s story, unknown []string, wrong err
 	})
 }
 
-// alike runs a story and expects the ending of its baseline. The number of changes of a resource does not count: what is
-// imported from a journal lacks what a provider's import does not read. Nor does a lock without a holder: it is released when
-// another one is requested. Nor what but removes.
+// alike runs a story and expects the ending of its baseline. The number of changes of a resource does not count: what
+// is imported from a journal lacks what a provider's import does not read. Nor does a lock without a holder: it is
+// released when another one is requested. Nor what but removes.
 func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...func([]ending) []ending) error {
 	ended := h.ended
 	h.ended = func(ctx context.Context, step string) error {
@@ -338,14 +354,16 @@ func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...f
 func (l *lane) unlocked(ctx context.Context) error {
 	return until(ctx, patience, func(ctx context.Context) error {
 		state, pods := &v1alpha1.State{}, &corev1.PodList{}
-		if err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "net"}, state); err != nil || state.Status.Lock == nil {
+		if err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "net"}, state); err != nil ||
+			state.Status.Lock == nil {
 			return client.IgnoreNotFound(err)
 		}
 		if err := l.List(ctx, pods, client.InNamespace(l.space)); err != nil {
 			return err
 		}
 		for _, pod := range pods.Items {
-			if string(pod.UID) == string(state.Status.Lock.PodUID) && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
+			if string(pod.UID) == string(state.Status.Lock.PodUID) && pod.Status.Phase != corev1.PodFailed &&
+				pod.Status.Phase != corev1.PodSucceeded {
 				return fmt.Errorf("I1: all is at rest, and pod %s has the lock", pod.Name)
 			}
 		}

@@ -46,7 +46,8 @@ func TestNumberOfChangesDoesNotCount(t *testing.T) {
 	if a[0].Lock == "" || !strings.Contains(a[0].Cloud[0], "changed") {
 		t.Error("what it was given is not what it was")
 	}
-	if c := unchanged([]ending{{Cloud: []string{"a map[], made 2, changed 0"}}}); slices.Equal(c[0].Cloud, unchanged(a)[0].Cloud) {
+	if c := unchanged([]ending{{Cloud: []string{"a map[], made 2, changed 0"}}}); slices.Equal(c[0].Cloud,
+		unchanged(a)[0].Cloud) {
 		t.Error("how often it was made does not count")
 	}
 }
@@ -58,7 +59,8 @@ func TestEachStepHasAPoint(t *testing.T) {
 		asked = append(asked, v.What)
 	}
 	for step, at := range map[string]string{
-		"fetch": "GET sources", "init": "GET providers", "plan": "PUT plan", "policy": "POST policy", "apply": "POST state", "outputs": "POST outputs",
+		"fetch": "GET sources", "init": "GET providers", "plan": "PUT plan", "policy": "POST policy",
+		"apply": "POST state", "outputs": "POST outputs",
 	} {
 		if !slices.Contains(asked, at) {
 			t.Errorf("step %s has none: no runner requests %s", step, at)

@@ -20,7 +20,8 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// buckets injects failures of each write to the bucket of the installation, with the states in it as well: a real S3 server behind a proxy.
+// buckets injects failures of each write to the bucket of the installation, with the states in it as well: a real S3
+// server behind a proxy.
 var buckets = suite{name: "bucket", lane: laneOptions{bucket: s3Bucket}, points: bucketPoints}
 
 // mostPuts is more than the number of writes of a story to the bucket. The points after the last one are missed.
@@ -67,7 +68,8 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 	if err := l.credentials(server); err != nil {
 		return nil, err
 	}
-	return []string{"--state-storage=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.own) + "&profile=" + l.space}, nil
+	return []string{"--state-storage=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.own) +
+		"&profile=" + l.space}, nil
 }
 
 var credentials sync.Mutex
@@ -81,7 +83,8 @@ func (l *lane) credentials(server *s3.Server) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "[%s]\naws_access_key_id = %s\naws_secret_access_key = %s\n", l.space, server.AccessKey, server.SecretKey)
+	_, err = fmt.Fprintf(f, "[%s]\naws_access_key_id = %s\naws_secret_access_key = %s\n", l.space, server.AccessKey,
+		server.SecretKey)
 	return errors.Join(err, f.Close(), os.Setenv("AWS_SHARED_CREDENTIALS_FILE", file))
 }
 
@@ -120,7 +123,8 @@ func bucketPoints(b baseline) []point {
 	status := func(code int) func(http.ResponseWriter, func(http.ResponseWriter)) {
 		return func(w http.ResponseWriter, _ func(http.ResponseWriter)) {
 			w.WriteHeader(code)
-			_, _ = io.WriteString(w, "<Error><Code>Injected</Code><Message>the bucket is configured to reject this</Message></Error>")
+			_, _ = io.WriteString(w, "<Error><Code>Injected</Code><Message>the bucket is configured to reject "+
+				"this</Message></Error>")
 		}
 	}
 	for k := range mostPuts {
@@ -137,28 +141,29 @@ func bucketPoints(b baseline) []point {
 				panic(http.ErrAbortHandler)
 			}},
 		} {
-			all = append(all, point{name: fmt.Sprintf("write #%d: %s", k+1, f.name), fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-				found, _ := s3Doors.Load(l.space)
-				d := found.(*s3Door)
-				var times atomic.Int32
-				var folder atomic.Pointer[string]
-				d.begin(func(put string, n int, w http.ResponseWriter, take func(http.ResponseWriter)) bool {
-					if n == k+1 {
-						folder.Store(&put)
+			all = append(all, point{name: fmt.Sprintf("write #%d: %s", k+1, f.name), fault: f.name,
+				try: func(ctx context.Context, l *lane) (bool, error) {
+					found, _ := s3Doors.Load(l.space)
+					d := found.(*s3Door)
+					var times atomic.Int32
+					var folder atomic.Pointer[string]
+					d.begin(func(put string, n int, w http.ResponseWriter, take func(http.ResponseWriter)) bool {
+						if n == k+1 {
+							folder.Store(&put)
+						}
+						// Other writes may come between: those of the same folder fail, as often as required.
+						if at := folder.Load(); at == nil || *at != put || int(times.Add(1)) > f.times {
+							return false
+						}
+						f.do(w, take)
+						return true
+					})
+					err := l.alike(ctx, b, stories[0], hooks{}, stateless)
+					if at := folder.Load(); err != nil && at != nil {
+						err = fmt.Errorf("a write of %s: %w", *at, err)
 					}
-					// Other writes may come between: those of the same folder fail, as often as required.
-					if at := folder.Load(); at == nil || *at != put || int(times.Add(1)) > f.times {
-						return false
-					}
-					f.do(w, take)
-					return true
-				})
-				err := l.alike(ctx, b, stories[0], hooks{}, stateless)
-				if at := folder.Load(); err != nil && at != nil {
-					err = fmt.Errorf("a write of %s: %w", *at, err)
-				}
-				return folder.Load() != nil, err
-			}})
+					return folder.Load() != nil, err
+				}})
 		}
 	}
 	return all

@@ -50,7 +50,8 @@ var cloudBlows = []cloudBlow{
 		defer release()
 		return syscall.Kill(runner, syscall.SIGTERM)
 	}},
-	{"runner SIGSTOP, SIGCONT", false, func(ctx context.Context, l *lane, _ *door, runner, _ int, release func()) error {
+	{"runner SIGSTOP, SIGCONT", false, func(ctx context.Context, l *lane, _ *door, runner, _ int,
+		release func()) error {
 		defer release()
 		err := signalAll(runner, syscall.SIGSTOP)
 		if err == nil {
@@ -64,7 +65,8 @@ var cloudBlows = []cloudBlow{
 		return errors.Join(err, until(ctx, patience, func(context.Context) error {
 			if provider, err := processBy(func(dir string) bool {
 				program, state, session := statOf(dir)
-				return session == runner && state != "Z" && program == "terraform-provi" // the kernel truncates the name
+				// the kernel truncates the name
+				return session == runner && state != "Z" && program == "terraform-provi"
 			}); err == nil {
 				return fmt.Errorf("I1: the provider %d goes on though its engine was killed", provider)
 			}
@@ -84,7 +86,8 @@ func cloudPoints(b baseline) []point {
 			if f.deadly && c.after && c.verb == cloud.Create {
 				continue // the creation was never reported, and cannot be (docs/how-to/state-backup.md)
 			}
-			all = append(all, point{name: "cloud, " + c.String() + ": " + f.name, fault: "at a call of the cloud's: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+			all = append(all, point{name: "cloud, " + c.String() + ": " + f.name, fault: "at a call of the cloud's: " +
+				f.name, try: func(ctx context.Context, l *lane) (bool, error) {
 				return l.heldUp(ctx, b, c, f)
 			}})
 		}
@@ -119,7 +122,8 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 				}
 			}
 			if f.deadly {
-				// The client is gone, and the cloud may still apply the call: only after that is it known what was not reported.
+				// The client is gone, and the cloud may still apply the call: only after that is it known what was not
+				// reported.
 				err = errors.Join(err, until(ctx, patience, func(context.Context) error {
 					if !l.cloud.Load().Quiet() {
 						return errors.New("the cloud has not ended the call whose caller was killed")
@@ -143,8 +147,8 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 }
 
 // unread removes the attributes of the state. A change without a response exists at the next plan, which has no changes
-// then, so that the engine writes nothing. A call that is held before it takes effect is such a change, too, if its caller
-// cancels it when it is released.
+// then, so that the engine writes nothing. A call that is held before it takes effect is such a change, too, if its
+// caller cancels it when it is released.
 func unread(all []ending) []ending {
 	all = slices.Clone(all)
 	for i := range all {

@@ -24,8 +24,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A door is a proxy between the runners of a lane and Cairn's server. It gives each of their requests a name that is the same whenever a
-// story is repeated, and injects faults.
+// A door is a proxy between the runners of a lane and Cairn's server. It gives each of their requests a name that is
+// the same whenever a story is repeated, and injects faults.
 type door struct {
 	url, upstream string
 	transport     http.RoundTripper
@@ -67,7 +67,8 @@ func behindDoor(listen string) (string, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // it is on this machine
 	transport.ForceAttemptHTTP2 = true
-	d := &door{url: "https://" + l.Addr().String(), upstream: listen, transport: transport, counts: map[string]int{}, journaled: map[string]bool{}}
+	d := &door{url: "https://" + l.Addr().String(), upstream: listen, transport: transport, counts: map[string]int{},
+		journaled: map[string]bool{}}
 	d.server = &http.Server{Handler: d, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.certificate() },
@@ -120,7 +121,8 @@ func (d *door) certificate() (*tls.Certificate, error) {
 	return d.cert, nil
 }
 
-// begin resets the records, and calls f for each request from now on, which has to respond, at least by pass. nil is pass.
+// begin resets the records, and calls f for each request from now on, which has to respond, at least by pass. nil is
+// pass.
 func (d *door) begin(f func(*visit)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +197,9 @@ func (v *visit) forward() error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 	}
-	r, err := http.NewRequestWithContext(ctx, v.r.Method, (&url.URL{Scheme: "https", Host: v.door.upstream, Path: v.r.URL.Path, RawQuery: v.r.URL.RawQuery}).String(), bytes.NewReader(v.body))
+	r, err := http.NewRequestWithContext(ctx, v.r.Method,
+		(&url.URL{Scheme: "https", Host: v.door.upstream, Path: v.r.URL.Path, RawQuery: v.r.URL.RawQuery}).String(),
+		bytes.NewReader(v.body))
 	if err != nil {
 		return err
 	}
@@ -234,7 +238,8 @@ func (v *visit) noteJournal() {
 
 // refuse responds in place of the server.
 func (v *visit) refuse(status int) {
-	v.answer = &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("the door is configured to reject this"))}
+	v.answer = &http.Response{StatusCode: status, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader("the door is configured to reject this"))}
 }
 
 // podOf reads the name of the pod in a token.
@@ -255,7 +260,8 @@ func podOf(r *http.Request) string {
 	return claims.Kubernetes.Pod.Name
 }
 
-// what names what is asked for, with nothing in it that is another one the next time. A report is named by how far the attempt has come.
+// what names what is asked for, with nothing in it that is another one the next time. A report is named by how far the
+// attempt has come.
 func what(r *http.Request, body []byte) string {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	name := r.Method + " " + parts[0]
@@ -270,7 +276,8 @@ func what(r *http.Request, body []byte) string {
 		return name + " (done)"
 	}
 	for i := range report.Steps {
-		if s := report.Steps[len(report.Steps)-1-i]; s.State == "Running" || s.State == "Succeeded" || s.State == "Failed" {
+		if s := report.Steps[len(report.Steps)-1-i]; s.State == "Running" || s.State == "Succeeded" ||
+			s.State == "Failed" {
 			return fmt.Sprintf("%s (%s %s)", name, s.Name, strings.ToLower(s.State))
 		}
 	}

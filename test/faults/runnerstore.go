@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// stores has Cairn's server fail at each write of a runner's: a lock, a state, a plan, a report, and what else there is.
+// stores has Cairn's server fail at each write of a runner's: a lock, a state, a plan, a report, and what else there
+// is.
 var stores = suite{name: "store", lane: laneOptions{store: behindDoor}, points: storePoints}
 
 // writes reports whether a request writes at the server.
@@ -43,9 +44,10 @@ func storePoints(b baseline) []point {
 			if v.Pod != pods[0] && (n+i)%len(refusals) != 0 {
 				continue
 			}
-			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-				return l.refused(ctx, b, v, f)
-			}})
+			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name,
+				try: func(ctx context.Context, l *lane) (bool, error) {
+					return l.refused(ctx, b, v, f)
+				}})
 		}
 		n++
 	}
@@ -65,7 +67,8 @@ func (l *lane) refused(ctx context.Context, b baseline, at visit, f refusal) (bo
 	)
 	d.begin(func(v *visit) {
 		mu.Lock()
-		// The others of its kind wait in the runner until this one is through, so that the next one is another try of it.
+		// The others of its kind wait in the runner until this one is through, so that the next one is another try of
+		// it.
 		refuse := v.Pod == at.Pod && v.What == at.What && v.Ordinal >= at.Ordinal && tries < f.times
 		if refuse {
 			tries++
@@ -85,9 +88,10 @@ func (l *lane) refused(ctx context.Context, b baseline, at visit, f refusal) (bo
 	return tries > 0, err
 }
 
-// strandings rejects one kind of write of a pod permanently: the runner stops retrying after two seconds. What it knows has to come by
-// another way, or from what was kept, to the next attempt.
-var strandings = suite{name: "store for good", lane: laneOptions{store: behindDoor, args: []string{"--runner-patience=2s"}}, points: strandingPoints}
+// strandings rejects one kind of write of a pod permanently: the runner stops retrying after two seconds. What it knows
+// has to come by another way, or from what was kept, to the next attempt.
+var strandings = suite{name: "store for good",
+	lane: laneOptions{store: behindDoor, args: []string{"--runner-patience=2s"}}, points: strandingPoints}
 
 func strandingPoints(b baseline) []point {
 	var all []point
@@ -98,26 +102,35 @@ func strandingPoints(b baseline) []point {
 			continue // a log that is not stored has no consequence
 		}
 		seen[kind] = true
-		all = append(all, point{name: v.Pod + " " + kind, fault: "one kind of write, each", try: func(ctx context.Context, l *lane) (bool, error) {
-			return l.stranded(ctx, b, v.Pod, kind, false, nil)
-		}})
+		all = append(all, point{name: v.Pod + " " + kind, fault: "one kind of write, each",
+			try: func(ctx context.Context, l *lane) (bool, error) {
+				return l.stranded(ctx, b, v.Pod, kind, false, nil)
+			}})
 	}
 	// The state cannot be written at all, and then the runner fails while it rescues it.
 	for _, f := range blows {
-		all = append(all, point{name: pods[0] + " POST state, then PUT rescue: " + f.name, fault: "the state, then at the rescue: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-			return l.stranded(ctx, b, pods[0], "POST state", f.long, func(d *door, v *visit) error { return f.do(ctx, l, d, v) })
-		}})
+		all = append(all, point{name: pods[0] + " POST state, then PUT rescue: " + f.name,
+			fault: "the state, then at the rescue: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+				return l.stranded(ctx, b, pods[0], "POST state", f.long, func(d *door, v *visit) error {
+					return f.do(ctx, l, d, v)
+				})
+			}})
 	}
 	for _, f := range refusals {
-		all = append(all, point{name: pods[0] + " POST state, then PUT rescue: " + f.name, fault: "the state, then at the rescue: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-			return l.stranded(ctx, b, pods[0], "POST state", false, func(_ *door, v *visit) error { return f.do(v) })
-		}})
+		all = append(all, point{name: pods[0] + " POST state, then PUT rescue: " + f.name,
+			fault: "the state, then at the rescue: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+				return l.stranded(ctx, b, pods[0], "POST state", false, func(_ *door, v *visit) error {
+					return f.do(v)
+				})
+			}})
 	}
 	return all
 }
 
-// stranded runs a story in which one kind of a pod's writes is refused for good, and rescue is done to its first try at a rescue.
-func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long bool, rescue func(*door, *visit) error) (bool, error) {
+// stranded runs a story in which one kind of a pod's writes is refused for good, and rescue is done to its first try at
+// a rescue.
+func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long bool,
+	rescue func(*door, *visit) error) (bool, error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
 		return false, err
@@ -160,12 +173,14 @@ func rescues(d *door, pod string) bool {
 	return slices.ContainsFunc(d.seen(), func(name string) bool { return strings.HasPrefix(name, pod+" PUT rescue ") })
 }
 
-// ignoreUnlockedVersion ignores one version that was written without a lock: a rescued state becomes one when no lock is held and its attempt is
-// the last one still (internal/state/rescue.go).
+// ignoreUnlockedVersion ignores one version that was written without a lock: a rescued state becomes one when no lock
+// is held and its attempt is the last one still (internal/state/rescue.go).
 func (w *witness) ignoreUnlockedVersion() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if i := slices.IndexFunc(w.broken, func(err error) bool { return strings.HasSuffix(err.Error(), "which had no lock") }); i >= 0 {
+	if i := slices.IndexFunc(w.broken, func(err error) bool {
+		return strings.HasSuffix(err.Error(), "which had no lock")
+	}); i >= 0 {
 		w.broken = slices.Delete(w.broken, i, i+1)
 	}
 }

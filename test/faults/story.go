@@ -48,7 +48,8 @@ type step struct {
 	still time.Duration
 }
 
-// The stories; the first one is tried with all faults. It and the second create a Stack, change a variable, and delete the Stack.
+// The stories; the first one is tried with all faults. It and the second create a Stack, change a variable, and delete
+// the Stack.
 var stories = []story{
 	{name: "automatic", apply: v1alpha1.ApplyAutomatic, steps: life},
 	{name: "approved", apply: v1alpha1.ApplyManual, steps: life},
@@ -126,13 +127,15 @@ type hooks struct {
 	ended func(ctx context.Context, name string) error
 }
 
-// runStory runs a story and returns its result. An error is a violation: an object did not reach its end, or an invariant does not hold.
+// runStory runs a story and returns its result. An error is a violation: an object did not reach its end, or an
+// invariant does not hold.
 func (l *lane) runStory(ctx context.Context, s story, h hooks) (outcome, error) {
 	l.reset()
 	l.cloud.Store(cloud.New())
 	l.states.Store(&httpstate.Server{})
 	l.witness.begin()
-	for _, drop := range []func(context.Context) error{l.dropStackSet, l.dropRepository} { // of a story that ended early
+	// of a story that ended early
+	for _, drop := range []func(context.Context) error{l.dropStackSet, l.dropRepository} {
 		if err := until(ctx, patience, drop); err != nil {
 			return outcome{}, err
 		}
@@ -251,7 +254,8 @@ func ready(s *v1alpha1.Stack) bool {
 }
 
 func standing(s *v1alpha1.Stack) string {
-	text := fmt.Sprintf("generation %d of %d, Run %q, last %q, outputs %s", s.Status.ObservedGeneration, s.Generation, s.Status.CurrentRun, s.Status.LastRun, outputs(s.Status.Outputs))
+	text := fmt.Sprintf("generation %d of %d, Run %q, last %q, outputs %s", s.Status.ObservedGeneration, s.Generation,
+		s.Status.CurrentRun, s.Status.LastRun, outputs(s.Status.Outputs))
 	for _, c := range s.Status.Conditions {
 		text += fmt.Sprintf("; %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}

@@ -20,9 +20,9 @@ import (
 )
 
 // pushed and fromCode are the stories of code with its own backend, with a state of existing resources. A Stack
-// without spec.backend fails, since a plan on an empty state would create all of them again. Then the user selects one of
-// two options: the state is pushed to Cairn, or stays where it is. With the first one Kubernetes loses the State, and
-// the next change is applied on its backup.
+// without spec.backend fails, since a plan on an empty state would create all of them again. Then the user selects one
+// of two options: the state is pushed to Cairn, or stays where it is. With the first one Kubernetes loses the State,
+// and the next change is applied on its backup.
 var (
 	pushed = story{
 		name: "pushed", apply: v1alpha1.ApplyAutomatic, takesOver: true,
@@ -115,7 +115,8 @@ spec:
 // exists creates what the code declares, and its state in the code's backend, as an engine did before Cairn.
 func (l *lane) exists(ctx context.Context) error {
 	if len(l.cloud.Load().Resources()) == 0 {
-		for _, resource := range []string{`{"name":"a","attributes":{"size":"1"}}`, `{"name":"b","attributes":{"beside":"a"}}`} {
+		for _, resource := range []string{`{"name":"a","attributes":{"size":"1"}}`,
+			`{"name":"b","attributes":{"beside":"a"}}`} {
 			if _, err := l.call(ctx, http.MethodPost, "/things/thing", []byte(resource)); err != nil {
 				return err
 			}
@@ -147,8 +148,8 @@ func (l *lane) ownState(ctx context.Context, method string, state []byte) ([]byt
 	return l.call(ctx, method, "/state", state)
 }
 
-// pushOwnState pushes that state to Cairn, unless Cairn has one. After a restore of etcd it has: a push is rejected that does
-// not follow the backup, which is restored first.
+// pushOwnState pushes that state to Cairn, unless Cairn has one. After a restore of etcd it has: a push is rejected
+// that does not follow the backup, which is restored first.
 func (l *lane) pushOwnState(ctx context.Context) error {
 	known := &v1alpha1.State{}
 	err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "net"}, known)

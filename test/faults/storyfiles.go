@@ -31,7 +31,8 @@ var files = story{
 			return created(stackFromGit)(ctx, l, apply)
 		}, wantResources("a 1"), 700 * time.Millisecond},
 		{"changed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
-			if err := l.code.push(gitserver.Change{Files: map[string]string{settings: `{"a": 2, "b": 1}`}}); err != nil {
+			if err := l.code.push(
+				gitserver.Change{Files: map[string]string{settings: `{"a": 2, "b": 1}`}}); err != nil {
 				return err
 			}
 			return l.fetch(ctx)
@@ -83,7 +84,8 @@ spec:
   retry: {backoff: 100ms}
 `
 
-// wantResources expects the Stack to be Ready and exactly these resources in the cloud, each with its size. The first one's is an output.
+// wantResources expects the Stack to be Ready and exactly these resources in the cloud, each with its size. The first
+// one's is an output.
 func wantResources(want ...string) func(context.Context, *lane, *v1alpha1.Stack) error {
 	return func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 		var size int

@@ -21,7 +21,8 @@ func leaseOf(namespace string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cairn-operator"}}
 }
 
-// A witness watches, without a proxy, each change of the Runs and States in a lane, and reports violations of invariants.
+// A witness watches, without a proxy, each change of the Runs and States in a lane, and reports violations of
+// invariants.
 type witness struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -45,8 +46,8 @@ func (l *lane) watch(ctx context.Context) error {
 	return nil
 }
 
-// follow reports each change until ctx is done, also across restarts of API servers. A watch starts with the existing objects: relisted reports
-// that an object is one of those, or was just created.
+// follow reports each change until ctx is done, also across restarts of API servers. A watch starts with the existing
+// objects: relisted reports that an object is one of those, or was just created.
 func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(o client.Object, relisted bool)) {
 	for ctx.Err() == nil {
 		changes, err := l.Watch(ctx, list(), client.InNamespace(l.space))
@@ -110,7 +111,8 @@ func (w *witness) wrong(format string, args ...any) {
 
 // order is that of the phases.
 var order = map[v1alpha1.RunPhase]int{
-	"": 0, v1alpha1.PhaseQueued: 0, v1alpha1.PhasePlanning: 1, v1alpha1.PhaseAwaitingApproval: 2, v1alpha1.PhaseApplying: 3,
+	"": 0, v1alpha1.PhaseQueued: 0, v1alpha1.PhasePlanning: 1, v1alpha1.PhaseAwaitingApproval: 2,
+	v1alpha1.PhaseApplying: 3,
 }
 
 // run checks a change of a Run: its phase moves on, or back by a new attempt, and never back from its end (I10).
@@ -129,7 +131,8 @@ func (w *witness) run(o client.Object, _ bool) {
 	switch {
 	case before.Phase.Finished() && before.Phase != r.Status.Phase:
 		w.wrong("I10: Run %s was %s and is %s", r.Name, before.Phase, r.Status.Phase)
-	case !r.Status.Phase.Finished() && order[r.Status.Phase] < order[before.Phase] && number(r.Status) <= number(before) && r.Status.NextAttempt == nil && r.Status.Retries == before.Retries:
+	case !r.Status.Phase.Finished() && order[r.Status.Phase] < order[before.Phase] &&
+		number(r.Status) <= number(before) && r.Status.NextAttempt == nil && r.Status.Retries == before.Retries:
 		w.wrong("I10: Run %s goes from %s back to %s, without a new attempt", r.Name, before.Phase, r.Status.Phase)
 	case number(r.Status) < number(before):
 		w.wrong("I10: Run %s goes from attempt %d back to %d", r.Name, number(before), number(r.Status))
@@ -143,8 +146,9 @@ func number(s v1alpha1.RunStatus) int32 {
 	return s.Attempts[len(s.Attempts)-1].Number
 }
 
-// state checks a change of a State: each version is the next one, of the same lineage, with a higher serial, by the holder of the lock (I1, I2).
-// After a new watch the changes in between are unknown: whether it was one version, and who held the lock.
+// state checks a change of a State: each version is the next one, of the same lineage, with a higher serial, by the
+// holder of the lock (I1, I2). After a new watch the changes in between are unknown: whether it was one version, and
+// who held the lock.
 func (w *witness) state(o client.Object, relisted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -29,8 +29,8 @@ import (
 // repo is the repository at the Git provider.
 const repo = "/repos/acme/infra"
 
-// fixture is Cairn between a real API server and a real Gitea, with a Repository of two Stacks, net and app, and a third one
-// that no test changes.
+// fixture is Cairn between a real API server and a real Gitea, with a Repository of two Stacks, net and app, and a
+// third one that no test changes.
 type fixture struct {
 	*testing.T
 	*devcluster.Cluster
@@ -56,7 +56,8 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 		must(t, err)
 	}
 	must(t, s.Call(ctx, f.root, "POST", "/orgs", map[string]any{"username": "acme"}, nil))
-	must(t, s.Call(ctx, f.root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "auto_init": true, "default_branch": "main"}, nil))
+	must(t, s.Call(ctx, f.root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "auto_init": true,
+		"default_branch": "main"}, nil))
 	for login, permission := range map[string]string{"alice": "write", "bob": "write", "cairn": "admin"} {
 		must(t, s.Call(ctx, f.root, "PUT", repo+"/collaborators/"+login, map[string]any{"permission": permission}, nil))
 	}
@@ -81,24 +82,33 @@ func newFixture(t *testing.T, change func(*v1alpha1.RepositorySpec), serveArgs .
 		change(&spec)
 	}
 	f.create(
-		&corev1.Secret{ObjectMeta: object("pulls"), StringData: map[string]string{"token": f.tokens["cairn"], "username": "cairn", "password": f.tokens["cairn"]}},
+		&corev1.Secret{ObjectMeta: object("pulls"), StringData: map[string]string{"token": f.tokens["cairn"],
+			"username": "cairn", "password": f.tokens["cairn"]}},
 		&v1alpha1.Repository{ObjectMeta: object("infra"), Spec: spec},
-		&rbacv1.Role{ObjectMeta: object("plans"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"plan"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: object("plans"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "plans"}, Subjects: []rbacv1.Subject{
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":alice"},
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"},
-		}},
+		&rbacv1.Role{ObjectMeta: object("plans"),
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"},
+				Verbs: []string{"plan"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: object("plans"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "plans"},
+			Subjects: []rbacv1.Subject{
+				{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" +
+					strings.TrimPrefix(f.front.URL, "http://") + ":alice"},
+				{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "gitea:" +
+					strings.TrimPrefix(f.front.URL, "http://") + ":bob"},
+			}},
 	)
 	for _, name := range []string{"net", "app", "other"} {
 		f.create(&v1alpha1.Stack{ObjectMeta: object(name), Spec: v1alpha1.StackSpec{
-			Apply: v1alpha1.ApplyAutomatic, Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: name}},
+			Apply: v1alpha1.ApplyAutomatic,
+			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+				Path: name}},
 		}})
 	}
 	for _, name := range []string{"net", "app", "other"} {
 		f.eventually("Stack "+name+" is applied", func() string {
 			stack := &v1alpha1.Stack{}
 			must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, stack))
-			return unless(apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady), stack.Status.Conditions)
+			return unless(apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady),
+				stack.Status.Conditions)
 		})
 	}
 	return f
@@ -114,7 +124,8 @@ func (f *fixture) isNeverDenied() {
 			continue
 		}
 		count++
-		if r.Code == http.StatusForbidden || r.Code == http.StatusUnauthorized || r.Code == http.StatusUnprocessableEntity {
+		if r.Code == http.StatusForbidden || r.Code == http.StatusUnauthorized ||
+			r.Code == http.StatusUnprocessableEntity {
 			f.Errorf("%s was denied: %s %s (%d)", r.User, r.Verb, r.Path, r.Code)
 		}
 	}
@@ -174,7 +185,8 @@ func (f *fixture) open(login, head, title string) int {
 
 func (f *fixture) comment(login string, number int, text string) {
 	f.Helper()
-	must(f.T, f.gitea.Call(f.Context(), f.tokens[login], "POST", fmt.Sprintf("%s/issues/%d/comments", repo, number), map[string]any{"body": text}, nil))
+	must(f.T, f.gitea.Call(f.Context(), f.tokens[login], "POST", fmt.Sprintf("%s/issues/%d/comments", repo, number),
+		map[string]any{"body": text}, nil))
 }
 
 // comments returns the comments of Cairn.
@@ -212,27 +224,29 @@ func (f *fixture) status(commit, context string) (state, description string) {
 // await waits until the head commit has an aggregate status, and Cairn one comment with some texts.
 func (f *fixture) await(number int, commit, state string, texts ...string) {
 	f.Helper()
-	f.eventually(fmt.Sprintf("pull request %d has status %s and a comment with %q", number, state, texts), func() string {
-		is, description := f.status(commit, "cairn")
-		if is != state {
-			return fmt.Sprintf("status %q: %s\n%s", is, description, f.describe(number))
-		}
-		ours := f.comments(number)
-		if len(ours) != 1 {
-			return fmt.Sprintf("%d comments", len(ours))
-		}
-		for _, text := range texts {
-			if !strings.Contains(ours[0], text) {
-				return ours[0]
+	f.eventually(fmt.Sprintf("pull request %d has status %s and a comment with %q", number, state, texts),
+		func() string {
+			is, description := f.status(commit, "cairn")
+			if is != state {
+				return fmt.Sprintf("status %q: %s\n%s", is, description, f.describe(number))
 			}
-		}
-		return ""
-	})
+			ours := f.comments(number)
+			if len(ours) != 1 {
+				return fmt.Sprintf("%d comments", len(ours))
+			}
+			for _, text := range texts {
+				if !strings.Contains(ours[0], text) {
+					return ours[0]
+				}
+			}
+			return ""
+		})
 }
 
 func (f *fixture) describe(number int) string {
 	pull := &v1alpha1.PullRequest{}
-	if err := f.Get(f.Context(), client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)}, pull); err != nil {
+	if err := f.Get(f.Context(), client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)},
+		pull); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprintf("%+v", pull.Status)
@@ -293,7 +307,8 @@ func TestPullRequestIsPlanned(t *testing.T) {
 	f := newFixture(t, nil)
 	head := f.push("change", map[string]string{"common/main.tf": terraform("common", "2")})
 	number := f.open("alice", "change", "Change the common module")
-	f.await(number, head, "success", "1 Stack planned", "default/app", "terraform_data.common", "0 to add, 1 to change, 0 to destroy")
+	f.await(number, head, "success", "1 Stack planned", "default/app", "terraform_data.common",
+		"0 to add, 1 to change, 0 to destroy")
 	if got := f.planned(number); !slices.Equal(got, []string{"app"}) {
 		t.Errorf("planned: %v", got)
 	}
@@ -340,18 +355,22 @@ func TestPictureOfTheComment(t *testing.T) {
 		t.Skip("SCREENS is not set: the picture in docs/screens is taken with SCREENS=1 make test-gitea")
 	}
 	f := newFixture(t, nil, "--web-url=https://cairn.example.com")
-	head := f.push("change", map[string]string{"common/main.tf": terraform("common", "2"), "net/main.tf": terraform("net", "2"), "other/main.tf": "resource {}\n"})
+	head := f.push("change", map[string]string{"common/main.tf": terraform("common", "2"),
+		"net/main.tf": terraform("net", "2"), "other/main.tf": "resource {}\n"})
 	number := f.open("alice", "change", "Change the network")
 	f.await(number, head, "failure", "1 of 3 Stacks failed")
 	page := fmt.Sprintf("%s/acme/infra/pulls/%d", f.gitea.URL, number)
-	out, err := exec.CommandContext(t.Context(), "node", "../browser/picture.mjs", page, ".comment-list .comment .render-content:has(table)", "../../docs/screens/pull-request-comment.png").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "node", "../browser/picture.mjs", page,
+		".comment-list .comment .render-content:has(table)",
+		"../../docs/screens/pull-request-comment.png").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
 
 // Nothing of a fork runs before a user with the verb plan has asked for it, for that head commit only.
-// ambient-code #763: a permission survived a push. Azure/telescope #1266: a fork ran with the credentials of the repository.
+// ambient-code #763: a permission survived a push. Azure/telescope #1266: a fork ran with the credentials of the
+// repository.
 func TestForkNeedsCommandForItsHead(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx := t.Context()
@@ -366,7 +385,8 @@ func TestForkNeedsCommandForItsHead(t *testing.T) {
 	}
 	head := pushFork("2")
 	var pull struct{ Number int }
-	must(t, f.gitea.Call(ctx, f.tokens["mallory"], "POST", repo+"/pulls", map[string]any{"head": "mallory:evil", "base": "main", "title": "Nice change"}, &pull))
+	must(t, f.gitea.Call(ctx, f.tokens["mallory"], "POST", repo+"/pulls",
+		map[string]any{"head": "mallory:evil", "base": "main", "title": "Nice change"}, &pull))
 	f.await(pull.Number, head, "pending", "a user with the verb plan has to comment", "`default/net`")
 
 	f.comment("mallory", pull.Number, "/cairn plan "+head)
@@ -421,14 +441,16 @@ func TestLifeOfPullRequests(t *testing.T) {
 	f.eventually("a closed pull request keeps its plans", func() string {
 		ended := &v1alpha1.PullRequest{}
 		err := f.Get(ctx, client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("infra-%d", number)}, ended)
-		return unless(err == nil && ended.Status.Phase == v1alpha1.PullRequestEnded && len(f.runs()) == 1, f.describe(number))
+		return unless(err == nil && ended.Status.Phase == v1alpha1.PullRequestEnded && len(f.runs()) == 1,
+			f.describe(number))
 	})
 	edit(map[string]any{"state": "open"})
 	f.await(number, head, "success", "(directory deleted)")
 
 	pull := &v1alpha1.PullRequest{ObjectMeta: object(fmt.Sprintf("infra-%d", number))}
 	f.eventually("the pull request is known again", func() string {
-		return unless(f.Get(ctx, client.ObjectKeyFromObject(pull), pull) == nil && pull.Status.Phase == v1alpha1.PullRequestPlanned, pull.Status)
+		return unless(f.Get(ctx, client.ObjectKeyFromObject(pull), pull) == nil &&
+			pull.Status.Phase == v1alpha1.PullRequestPlanned, pull.Status)
 	})
 	deleted := pull.UID
 	must(t, f.Delete(ctx, pull))
@@ -455,15 +477,18 @@ func TestLifeOfPullRequests(t *testing.T) {
 		merged := f.open("alice", style, "Merge this")
 		f.await(merged, next, "success", "1 Stack planned")
 		review := map[string]any{"event": "APPROVED", "body": "/cairn plan"} // a review is no command
-		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", fmt.Sprintf("%s/pulls/%d/reviews", repo, merged), review, nil))
-		must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, merged), map[string]any{"Do": style}, nil))
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", fmt.Sprintf("%s/pulls/%d/reviews", repo, merged),
+			review, nil))
+		must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, merged),
+			map[string]any{"Do": style}, nil))
 		applied := fmt.Sprintf("net-%d", i+2)
 		f.eventually("the merge by "+style+" is applied", func() string {
 			stack := &v1alpha1.Stack{}
 			must(t, f.Get(ctx, client.ObjectKey{Namespace: "default", Name: "net"}, stack))
 			run := &v1alpha1.Run{}
 			_ = f.Get(ctx, client.ObjectKey{Namespace: "default", Name: applied}, run) // it only explains a failure
-			return unless(stack.Status.LastRun == applied && apimeta.IsStatusConditionTrue(stack.Status.Conditions, v1alpha1.ConditionReady), run.Status)
+			return unless(stack.Status.LastRun == applied && apimeta.IsStatusConditionTrue(stack.Status.Conditions,
+				v1alpha1.ConditionReady), run.Status)
 		})
 		f.eventually("the apply of the merge by "+style+" is reported by a second comment", func() string {
 			ours := f.comments(merged)
@@ -484,10 +509,13 @@ func carrying(t *testing.T, from ...v1alpha1.ApprovalSource) (f *fixture, bob st
 	})
 	bob = "gitea:" + strings.TrimPrefix(f.front.URL, "http://") + ":bob"
 	f.create(
-		&rbacv1.Role{ObjectMeta: object("approves"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"runs"}, Verbs: []string{"approve"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: object("approves"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "approves"}, Subjects: []rbacv1.Subject{
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
-		}},
+		&rbacv1.Role{ObjectMeta: object("approves"),
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{"cairn.dev"}, Resources: []string{"runs"},
+				Verbs: []string{"approve"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: object("approves"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "approves"},
+			Subjects: []rbacv1.Subject{
+				{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
+			}},
 	)
 	manual := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"apply":"Manual"}}`))
 	must(t, f.Patch(t.Context(), &v1alpha1.Stack{ObjectMeta: object("net")}, manual))
@@ -508,13 +536,16 @@ func (f *fixture) run(name string) *v1alpha1.Run {
 
 func (f *fixture) ends(name string, phase v1alpha1.RunPhase) {
 	f.Helper()
-	f.eventually("Run "+name+" is "+string(phase), func() string { return unless(f.run(name).Status.Phase == phase, f.run(name).Status) })
+	f.eventually("Run "+name+" is "+string(phase), func() string {
+		return unless(f.run(name).Status.Phase == phase, f.run(name).Status)
+	})
 }
 
 func (f *fixture) squash(number int) {
 	f.Helper()
 	f.eventually("Gitea merges", func() string { // 405 while it computes whether it can
-		err := f.gitea.Call(f.Context(), f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil)
+		err := f.gitea.Call(f.Context(), f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number),
+			map[string]any{"Do": "squash"}, nil)
 		return unless(err == nil, err)
 	})
 }
@@ -528,29 +559,36 @@ func TestReviewIsCarriedToTheMerge(t *testing.T) {
 		number = f.open("alice", branch, "Change the network")
 		var early, late struct{ ID int64 }
 		reviews := fmt.Sprintf("%s/pulls/%d/reviews", repo, number)
-		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "not read"}, &early))
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews,
+			map[string]any{"event": "APPROVED", "body": "not read"}, &early))
 		f.await(number, head, "success", "1 Stack planned", "An approving review of this head")
-		if text := f.comments(number)[0]; strings.Contains(text, "/cairn approve") || strings.Contains(text, "approved by") {
+		if text := f.comments(number)[0]; strings.Contains(text, "/cairn approve") ||
+			strings.Contains(text, "approved by") {
 			t.Errorf("before the review: %s", text)
 		}
 		time.Sleep(2 * time.Second) // Gitea has seconds
-		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"}, &late))
+		must(t, f.gitea.Call(ctx, f.tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"},
+			&late))
 		f.await(number, head, "success", "approved by a review of "+bob)
 		return number, late.ID
 	}
 	number, _ := review("same", "3")
 	f.squash(number)
 	f.ends("net-3", v1alpha1.PhaseSucceeded)
-	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
-		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest || r.Status.CarriedApproval.PullRequest.Number != int64(number) {
+	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil ||
+		r.Status.CarriedApproval.By != bob ||
+		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest ||
+		r.Status.CarriedApproval.PullRequest.Number != int64(number) {
 		t.Errorf("Run net-3: %+v, %+v", r.Spec.Approval, r.Status.CarriedApproval)
 	}
 
 	number, id := review("dismissed", "4")
-	must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/reviews/%d/dismissals", repo, number, id), map[string]any{"message": "no"}, nil))
+	must(t, f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/reviews/%d/dismissals", repo, number, id),
+		map[string]any{"message": "no"}, nil))
 	f.squash(number)
 	f.eventually("the comment has why the review does not count", func() string {
-		return unless(strings.Contains(f.comments(number)[0], "does not count: no review of this user"), f.comments(number))
+		return unless(strings.Contains(f.comments(number)[0], "does not count: no review of this user"),
+			f.comments(number))
 	})
 	if r := f.run("net-4"); r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Status.CarriedApproval != nil {
 		t.Errorf("Run net-4: %s, %+v", r.Status.Phase, r.Status.CarriedApproval)
@@ -574,8 +612,10 @@ func TestApprovalIsCarriedToTheMerge(t *testing.T) {
 	number, _ := approve("same", "3")
 	f.squash(number)
 	f.ends("net-3", v1alpha1.PhaseSucceeded)
-	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil || r.Status.CarriedApproval.By != bob ||
-		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest || r.Status.CarriedApproval.PullRequest.Number != int64(number) {
+	if r := f.run("net-3"); r.Spec.Approval != nil || r.Status.CarriedApproval == nil ||
+		r.Status.CarriedApproval.By != bob ||
+		r.Status.CarriedApproval.PlanDigest != r.Status.Plan.Digest ||
+		r.Status.CarriedApproval.PullRequest.Number != int64(number) {
 		t.Errorf("Run net-3: %+v, %+v", r.Spec.Approval, r.Status.CarriedApproval)
 	}
 	f.eventually("the comment has who approved", func() string {
@@ -609,15 +649,16 @@ func applying(t *testing.T, change func(*v1alpha1.RepositorySpec)) *fixture {
 		&rbacv1.Role{ObjectMeta: object("applies"), Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"cairn.dev"}, Resources: []string{"stacks"}, Verbs: []string{"apply"}},
 		}},
-		&rbacv1.RoleBinding{ObjectMeta: object("applies"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "applies"}, Subjects: []rbacv1.Subject{
-			{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
-		}},
+		&rbacv1.RoleBinding{ObjectMeta: object("applies"), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "applies"},
+			Subjects: []rbacv1.Subject{
+				{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: bob},
+			}},
 	)
 	return f
 }
 
-// TestPullRequestIsAppliedBeforeItsMerge applies a pull request by a comment and merges it: the merge starts no Run. One
-// that is closed is left by a plan that waits, and while one is applied, no other is.
+// TestPullRequestIsAppliedBeforeItsMerge applies a pull request by a comment and merges it: the merge starts no Run.
+// One that is closed is left by a plan that waits, and while one is applied, no other is.
 func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	f := applying(t, func(*v1alpha1.RepositorySpec) {})
 	ctx := t.Context()
@@ -639,7 +680,9 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 		return number, head, "/cairn apply " + after[:40]
 	}
 	released := func() {
-		f.eventually("the Stack has the base", func() string { return unless(stack().Status.Hold == nil, stack().Status) })
+		f.eventually("the Stack has the base", func() string {
+			return unless(stack().Status.Hold == nil, stack().Status)
+		})
 	}
 
 	number, head, apply := open("first", "2")
@@ -654,7 +697,8 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	f.comment("bob", other, applyOther)
 	f.await(other, otherHead, "success", fmt.Sprintf("pull request %d is applied to this Stack", number))
 	f.eventually("Gitea merges", func() string { // 405 while it computes whether it can
-		err := f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number), map[string]any{"Do": "squash"}, nil)
+		err := f.gitea.Call(ctx, f.root, "POST", fmt.Sprintf("%s/pulls/%d/merge", repo, number),
+			map[string]any{"Do": "squash"}, nil)
 		return unless(err == nil, err)
 	})
 	released()
@@ -665,14 +709,17 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 		t.Errorf("the merge of what is applied: %+v", s)
 	}
 
-	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, other), map[string]any{"state": "closed"}, nil))
+	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, other),
+		map[string]any{"state": "closed"}, nil))
 	number, head, apply = open("third", "4")
 	f.comment("bob", number, apply)
 	f.await(number, head, "success", "Applied before the merge", "Applied: 1 changed")
-	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, number), map[string]any{"state": "closed"}, nil))
+	must(t, f.gitea.Call(ctx, f.root, "PATCH", fmt.Sprintf("%s/pulls/%d", repo, number),
+		map[string]any{"state": "closed"}, nil))
 	f.eventually("the way back waits for an approval", func() string {
 		r := run("net-4")
-		return unless(r.Status.Phase == v1alpha1.PhaseAwaitingApproval && slices.Contains(r.Status.Approval.RequiredBy, v1alpha1.RequiredByAfterHold), r)
+		return unless(r.Status.Phase == v1alpha1.PhaseAwaitingApproval && slices.Contains(r.Status.Approval.RequiredBy,
+			v1alpha1.RequiredByAfterHold), r)
 	})
 	if out, code := f.cairn("approve", "net-4", "--yes"); code != 0 {
 		t.Fatal(out)
@@ -683,11 +730,13 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	})
 }
 
-// atlantis #4932: a status that the provider did not accept was lost. What is to be written waits until the Git provider responds again, and is written once, also if Cairn is restarted.
+// atlantis #4932: a status that the provider did not accept was lost. What is to be written waits until the Git
+// provider responds again, and is written once, also if Cairn is restarted.
 func TestNothingIsLostWhileGiteaIsDown(t *testing.T) {
 	f := newFixture(t, nil)
 	ctx := t.Context()
-	head := f.push("change", map[string]string{"net/main.tf": terraform("net", "2"), "other/main.tf": "resource \"terraform_data\" \"other\" {\n  input = nothing.at.all\n}\n"})
+	head := f.push("change", map[string]string{"net/main.tf": terraform("net", "2"),
+		"other/main.tf": "resource \"terraform_data\" \"other\" {\n  input = nothing.at.all\n}\n"})
 	number := f.open("alice", "change", "Change")
 	f.eventually("a Run is planned", func() string { return unless(len(f.runs()) > 0, "no Run") })
 	f.gitea.Kill()
@@ -717,8 +766,10 @@ func TestWebhooksAreEnough(t *testing.T) {
 	}, "--web-listen="+address)
 	f.create(&corev1.Secret{ObjectMeta: object("hook"), StringData: map[string]string{"token": "signing secret"}})
 	must(t, f.gitea.Call(t.Context(), f.root, "POST", repo+"/hooks", map[string]any{
-		"type": "gitea", "active": true, "events": []string{"push", "pull_request", "pull_request_sync", "pull_request_comment", "pull_request_review"},
-		"config": map[string]string{"url": "http://" + address + "/hooks/default/infra", "content_type": "json", "secret": "signing secret"},
+		"type": "gitea", "active": true, "events": []string{"push", "pull_request", "pull_request_sync",
+			"pull_request_comment", "pull_request_review"},
+		"config": map[string]string{"url": "http://" + address + "/hooks/default/infra", "content_type": "json",
+			"secret": "signing secret"},
 	}, nil))
 	head := f.push("change", map[string]string{"net/main.tf": terraform("net", "2")})
 	number := f.open("alice", "change", "Change")
@@ -736,7 +787,8 @@ func TestHostilePullRequest(t *testing.T) {
 	const branch = "x;touch${IFS}/tmp/owned;$(id)"
 	title := "</details>\n@alice [click](http://evil.example) ``` $(touch /tmp/owned) " + strings.Repeat("x", 200)
 	head := f.push(branch, map[string]string{
-		"net/main.tf":      "resource \"terraform_data\" \"net\" {\n  input = \"```\\n</details> @alice closes #1\"\n}\n",
+		"net/main.tf": "resource \"terraform_data\" \"net\" {\n  input = \"```\\n</details> @alice " +
+			"closes #1\"\n}\n",
 		"net/variables.tf": "variable \"" + strings.Repeat("v", 300) + "\" {\n  default = 1\n}\n",
 	})
 	number := f.open("alice", branch, title)

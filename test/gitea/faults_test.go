@@ -24,7 +24,8 @@ type front struct {
 	URL string
 
 	mu sync.Mutex
-	// fault handles one request in place of the proxy, and is removed then. It returns false for a request that it passes on.
+	// fault handles one request in place of the proxy, and is removed then. It returns false for a request that it
+	// passes on.
 	fault func(w http.ResponseWriter, r *http.Request, forward func()) bool
 }
 
@@ -73,7 +74,8 @@ func (f *fixture) killOperator() {
 	must(f.T, syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// Cairn is killed before and after each kind of request to Gitea: each pull request ends with one comment and right statuses.
+// Cairn is killed before and after each kind of request to Gitea: each pull request ends with one comment and right
+// statuses.
 func TestKilledAroundEachRequest(t *testing.T) {
 	f := newFixture(t, nil)
 	for i, tt := range []struct {
@@ -81,7 +83,8 @@ func TestKilledAroundEachRequest(t *testing.T) {
 		// received: Gitea receives the request.
 		received bool
 	}{
-		{"POST", "/comments", false}, {"POST", "/comments", true}, {"PATCH", "/comments/", true}, {"POST", "/statuses/", true},
+		{"POST", "/comments", false}, {"POST", "/comments", true}, {"PATCH", "/comments/", true},
+		{"POST", "/statuses/", true},
 	} {
 		branch := fmt.Sprintf("change-%d", i)
 		killed := make(chan struct{})

@@ -50,7 +50,8 @@ func New(ctx context.Context, host, dir string) (*Server, error) {
 		return nil, err
 	}
 	_, port, _ := strings.Cut(address, ":")
-	config := strings.NewReplacer("<dir>", dir, "<host>", host, "<port>", port, "<static>", static, "<secret>", rand.Text()).Replace(`
+	config := strings.NewReplacer("<dir>", dir, "<host>", host, "<port>", port, "<static>", static, "<secret>",
+		rand.Text()).Replace(`
 APP_NAME = Gitea
 RUN_MODE = prod
 WORK_PATH = <dir>
@@ -84,7 +85,8 @@ ENABLED = false
 	if err := s.Start(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.admin(ctx, "user", "create", "--admin", "--username", Admin, "--password", s.password, "--email", "root@example.com", "--must-change-password=false"); err != nil {
+	if err := s.admin(ctx, "user", "create", "--admin", "--username", Admin, "--password", s.password, "--email",
+		"root@example.com", "--must-change-password=false"); err != nil {
 		s.Kill()
 		return nil, err
 	}
@@ -173,7 +175,8 @@ func (s *Server) admin(ctx context.Context, args ...string) error {
 // User creates a user, and returns a token with all scopes.
 func (s *Server) User(ctx context.Context, login string) (token string, err error) {
 	if login != Admin {
-		user := map[string]any{"username": login, "email": login + "@example.com", "password": s.password, "must_change_password": false}
+		user := map[string]any{"username": login, "email": login + "@example.com", "password": s.password,
+			"must_change_password": false}
 		if err := s.call(ctx, Admin, "", http.MethodPost, "/admin/users", user, nil); err != nil {
 			return "", err
 		}
@@ -181,12 +184,13 @@ func (s *Server) User(ctx context.Context, login string) (token string, err erro
 	var created struct {
 		Token string `json:"sha1"`
 	}
-	err = s.call(ctx, login, "", http.MethodPost, "/users/"+url.PathEscape(login)+"/tokens", map[string]any{"name": rand.Text(), "scopes": []string{"all"}}, &created)
+	err = s.call(ctx, login, "", http.MethodPost, "/users/"+url.PathEscape(login)+"/tokens",
+		map[string]any{"name": rand.Text(), "scopes": []string{"all"}}, &created)
 	return created.Token, err
 }
 
-// Call sends a request to the API (/api/v1) with a token, and decodes the response into a value, unless that is nil. An error has the
-// status and the body of a response that is not 2xx.
+// Call sends a request to the API (/api/v1) with a token, and decodes the response into a value, unless that is nil. An
+// error has the status and the body of a response that is not 2xx.
 func (s *Server) Call(ctx context.Context, token, method, path string, body, into any) error {
 	return s.call(ctx, "", token, method, path, body, into)
 }
@@ -230,5 +234,6 @@ func (s *Server) call(ctx context.Context, login, token, method, path string, bo
 
 // CloneURL returns the address of a repository, with a user's token for HTTP.
 func (s *Server) CloneURL(login, token, repository string) string {
-	return strings.Replace(s.URL, "://", "://"+url.UserPassword(login, token).String()+"@", 1) + "/" + repository + ".git"
+	return strings.Replace(s.URL, "://", "://"+url.UserPassword(login, token).String()+"@", 1) + "/" +
+		repository + ".git"
 }

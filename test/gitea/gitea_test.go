@@ -24,8 +24,10 @@ func TestPullRequestSurvivesKill(t *testing.T) {
 	must(t, err)
 	alice, err := s.User(ctx, "alice")
 	must(t, err)
-	must(t, s.Call(ctx, root, "POST", "/user/repos", map[string]any{"name": "infra", "auto_init": true, "default_branch": "main"}, nil))
-	must(t, s.Call(ctx, root, "PUT", "/repos/root/infra/collaborators/alice", map[string]any{"permission": "write"}, nil))
+	must(t, s.Call(ctx, root, "POST", "/user/repos", map[string]any{"name": "infra", "auto_init": true,
+		"default_branch": "main"}, nil))
+	must(t, s.Call(ctx, root, "PUT", "/repos/root/infra/collaborators/alice", map[string]any{"permission": "write"},
+		nil))
 	dir := t.TempDir()
 	git(ctx, t, dir, "clone", "-q", s.CloneURL("alice", alice, "root/infra"), ".")
 	git(ctx, t, dir, "switch", "-q", "-c", "change")
@@ -37,9 +39,12 @@ func TestPullRequestSurvivesKill(t *testing.T) {
 		Number int
 		Head   struct{ Sha string }
 	}
-	must(t, s.Call(ctx, alice, "POST", "/repos/root/infra/pulls", map[string]any{"head": "change", "base": "main", "title": "Change"}, &pull))
-	must(t, s.Call(ctx, root, "POST", fmt.Sprintf("/repos/root/infra/issues/%d/comments", pull.Number), map[string]any{"body": "hello"}, nil))
-	must(t, s.Call(ctx, root, "POST", "/repos/root/infra/statuses/"+pull.Head.Sha, map[string]any{"state": "pending", "context": "cairn"}, nil))
+	must(t, s.Call(ctx, alice, "POST", "/repos/root/infra/pulls", map[string]any{"head": "change", "base": "main",
+		"title": "Change"}, &pull))
+	must(t, s.Call(ctx, root, "POST", fmt.Sprintf("/repos/root/infra/issues/%d/comments", pull.Number),
+		map[string]any{"body": "hello"}, nil))
+	must(t, s.Call(ctx, root, "POST", "/repos/root/infra/statuses/"+pull.Head.Sha,
+		map[string]any{"state": "pending", "context": "cairn"}, nil))
 	s.Kill()
 	if err := s.Call(ctx, root, "GET", "/version", nil, nil); err == nil {
 		t.Fatal("a killed server responds")
@@ -52,7 +57,8 @@ func TestPullRequestSurvivesKill(t *testing.T) {
 	if len(comments) != 1 || comments[0].Body != "hello" || len(statuses) != 1 || statuses[0].Status != "pending" {
 		t.Errorf("%+v, %+v", comments, statuses)
 	}
-	if head := git(ctx, t, dir, "ls-remote", "origin", fmt.Sprintf("refs/pull/%d/head", pull.Number)); !strings.HasPrefix(head, pull.Head.Sha) {
+	if head := git(ctx, t, dir, "ls-remote", "origin",
+		fmt.Sprintf("refs/pull/%d/head", pull.Number)); !strings.HasPrefix(head, pull.Head.Sha) {
 		t.Errorf("refs/pull/%d/head: %s", pull.Number, head)
 	}
 }
@@ -72,7 +78,8 @@ func git(ctx context.Context, t *testing.T, dir string, args ...string) string {
 	defer cancel()
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir = dir
-	command.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_NAME=alice", "GIT_AUTHOR_EMAIL=alice@example.com", "GIT_COMMITTER_NAME=alice", "GIT_COMMITTER_EMAIL=alice@example.com")
+	command.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_AUTHOR_NAME=alice",
+		"GIT_AUTHOR_EMAIL=alice@example.com", "GIT_COMMITTER_NAME=alice", "GIT_COMMITTER_EMAIL=alice@example.com")
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", args[0], err, out)

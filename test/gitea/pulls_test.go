@@ -28,16 +28,20 @@ func TestClientOfPullRequests(t *testing.T) {
 		must(t, err)
 	}
 	must(t, s.Call(ctx, root, "POST", "/orgs", map[string]any{"username": "acme"}, nil))
-	must(t, s.Call(ctx, root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "auto_init": true, "default_branch": "main"}, nil))
+	must(t, s.Call(ctx, root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "auto_init": true,
+		"default_branch": "main"}, nil))
 	for login, permission := range map[string]string{"alice": "write", "bob": "write", "cairn": "admin"} {
-		must(t, s.Call(ctx, root, "PUT", "/repos/acme/infra/collaborators/"+login, map[string]any{"permission": permission}, nil))
+		must(t, s.Call(ctx, root, "PUT", "/repos/acme/infra/collaborators/"+login,
+			map[string]any{"permission": permission}, nil))
 	}
 	var team struct{ ID int64 }
-	must(t, s.Call(ctx, root, "POST", "/orgs/acme/teams", map[string]any{"name": "ops", "permission": "read", "units": []string{"repo.code"}}, &team))
+	must(t, s.Call(ctx, root, "POST", "/orgs/acme/teams", map[string]any{"name": "ops", "permission": "read",
+		"units": []string{"repo.code"}}, &team))
 	must(t, s.Call(ctx, root, "PUT", "/teams/"+itoa(team.ID)+"/members/bob", nil, nil))
 	// Gitea shows the teams of an organization to its members.
 	must(t, s.Call(ctx, root, "PUT", "/teams/"+itoa(team.ID)+"/members/cairn", nil, nil))
-	client := pulls.NewGitea(pulls.GiteaOptions{URL: s.URL, Owner: "acme", Name: "infra", Token: tokens["cairn"], Web: http.DefaultClient})
+	client := pulls.NewGitea(pulls.GiteaOptions{URL: s.URL, Owner: "acme", Name: "infra", Token: tokens["cairn"],
+		Web: http.DefaultClient})
 
 	open, version, err := client.Open(ctx, "")
 	if err != nil || len(open) != 0 {
@@ -58,10 +62,12 @@ func TestClientOfPullRequests(t *testing.T) {
 	}
 	git(ctx, t, dir, "switch", "-q", "-c", "change")
 	head := push("# one\n")
-	must(t, s.Call(ctx, tokens["alice"], "POST", "/repos/acme/infra/pulls", map[string]any{"head": "change", "base": "main", "title": "Change"}, nil))
+	must(t, s.Call(ctx, tokens["alice"], "POST", "/repos/acme/infra/pulls",
+		map[string]any{"head": "change", "base": "main", "title": "Change"}, nil))
 	open, version, err = client.Open(ctx, version)
 	must(t, err)
-	if len(open) != 1 || open[0].Author != "alice" || open[0].Head != (pulls.Ref{Branch: "change", Commit: head}) || open[0].Fork || open[0].State != pulls.Open || open[0].Draft {
+	if len(open) != 1 || open[0].Author != "alice" || open[0].Head != (pulls.Ref{Branch: "change", Commit: head}) ||
+		open[0].Fork || open[0].State != pulls.Open || open[0].Draft {
 		t.Fatalf("%+v", open)
 	}
 	number := open[0].Number
@@ -80,17 +86,20 @@ func TestClientOfPullRequests(t *testing.T) {
 	time.Sleep(2 * time.Second) // Gitea has seconds
 	again, err := client.Upsert(ctx, number, 0, ours, "<!-- cairn -->\ntwo")
 	must(t, err)
-	if age := time.Since(again.At); first.At.IsZero() || !again.At.After(first.At) || age > 30*time.Second || age < -2*time.Second {
+	if age := time.Since(again.At); first.At.IsZero() || !again.At.After(first.At) || age > 30*time.Second ||
+		age < -2*time.Second {
 		t.Errorf("written at %s, and again at %s", first.At, again.At)
 	}
 	comments, err := client.Comments(ctx, number, time.Time{})
-	if err != nil || len(comments) != 1 || again.ID != first.ID || comments[0].Author != "cairn" || !strings.HasSuffix(comments[0].Body, "two") {
+	if err != nil || len(comments) != 1 || again.ID != first.ID || comments[0].Author != "cairn" ||
+		!strings.HasSuffix(comments[0].Body, "two") {
 		t.Errorf("%+v, %v", comments, err)
 	}
 	must(t, client.React(ctx, number, first.ID, pulls.Accepted))
 	must(t, client.React(ctx, number, first.ID, pulls.Accepted))
 	for _, state := range []pulls.StatusState{pulls.Pending, pulls.Failure, pulls.Success} {
-		must(t, client.SetStatus(ctx, head, pulls.Status{Context: "cairn", State: state, Description: "3 Stacks", URL: "https://cairn.example.com"}))
+		must(t, client.SetStatus(ctx, head, pulls.Status{Context: "cairn", State: state, Description: "3 Stacks",
+			URL: "https://cairn.example.com"}))
 	}
 	var combined struct{ State string }
 	must(t, s.Call(ctx, root, "GET", "/repos/acme/infra/commits/"+head+"/status", nil, &combined))
@@ -117,15 +126,18 @@ func TestClientOfPullRequests(t *testing.T) {
 	}
 	reviewed("")
 	var review struct{ ID int64 }
-	for _, step := range []struct{ event, want string }{{"COMMENT", ""}, {"APPROVED", "bob " + head}, {"REQUEST_CHANGES", ""}, {"APPROVED", "bob " + head}} {
-		must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": step.event, "body": "read"}, &review))
+	for _, step := range []struct{ event, want string }{{"COMMENT", ""}, {"APPROVED", "bob " + head},
+		{"REQUEST_CHANGES", ""}, {"APPROVED", "bob " + head}} {
+		must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": step.event, "body": "read"},
+			&review))
 		reviewed(step.want)
 	}
 	must(t, s.Call(ctx, root, "POST", reviews+"/"+itoa(review.ID)+"/dismissals", map[string]any{"message": "no"}, nil))
 	reviewed("")
 
 	must(t, s.Call(ctx, root, "POST", "/repos/acme/infra/branch_protections", map[string]any{
-		"rule_name": "main", "required_approvals": 1, "enable_status_check": true, "status_check_contexts": []string{"cairn*", "test/*"},
+		"rule_name": "main", "required_approvals": 1, "enable_status_check": true,
+		"status_check_contexts": []string{"cairn*", "test/*"},
 	}, nil))
 	ready := func(want string) {
 		t.Helper()
@@ -151,7 +163,8 @@ func TestClientOfPullRequests(t *testing.T) {
 	ready("Allowed Sufficient")
 	status("test/unit", pulls.Failure)
 	ready("Blocked Sufficient the required status test/unit is no success")
-	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "REQUEST_CHANGES", "body": "read"}, nil))
+	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "REQUEST_CHANGES", "body": "read"},
+		nil))
 	status("test/unit", pulls.Success)
 	ready("Blocked ChangesRequested a review requests changes")
 
@@ -161,7 +174,8 @@ func TestClientOfPullRequests(t *testing.T) {
 		}
 	}
 
-	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)), map[string]any{"state": "closed"}, nil))
+	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)),
+		map[string]any{"state": "closed"}, nil))
 	closed, err := client.Get(ctx, number)
 	if err != nil || closed.State != pulls.Closed {
 		t.Errorf("%+v, %v", closed, err)
@@ -177,7 +191,8 @@ func TestClientOfPullRequests(t *testing.T) {
 	if err := pulls.MergeHead(ctx, client, of, pulls.MethodSquash); pulls.KindOf(err) != pulls.NotAllowed {
 		t.Errorf("the merge of one that is closed: %v", err)
 	}
-	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)), map[string]any{"state": "open"}, nil))
+	must(t, s.Call(ctx, tokens["alice"], "PATCH", "/repos/acme/infra/pulls/"+itoa(int64(number)),
+		map[string]any{"state": "open"}, nil))
 	ready("Blocked ChangesRequested a review requests changes")
 	rejected("a rule of the branch", of, pulls.NotAllowed)
 	must(t, s.Call(ctx, tokens["bob"], "POST", reviews, map[string]any{"event": "APPROVED", "body": "read"}, nil))

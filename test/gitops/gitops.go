@@ -1,5 +1,5 @@
-// Package gitops computes the status of an object as GitOps tools do: Flux with the rules of kstatus, Argo CD with the Lua scripts in
-// docs/argocd/health.yaml.
+// Package gitops computes the status of an object as GitOps tools do: Flux with the rules of kstatus, Argo CD with the
+// Lua scripts in docs/argocd/health.yaml.
 package gitops
 
 import (
@@ -33,7 +33,8 @@ func KStatus(t *testing.T, o client.Object) string {
 	return result.Status.String()
 }
 
-// ArgoHealth returns the health of an object of a kind by the script for Argo CD. As in Argo CD a script has the base library only.
+// ArgoHealth returns the health of an object of a kind by the script for Argo CD. As in Argo CD a script has the base
+// library only.
 func ArgoHealth(t *testing.T, kind string, o client.Object) (health, message string) {
 	t.Helper()
 	vm := lua.NewState(lua.Options{SkipOpenLibs: true})

@@ -24,10 +24,12 @@ func TestObjectWithoutStatusIsInProgress(t *testing.T) {
 			Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
 		}},
 		"Run": &v1alpha1.Run{ObjectMeta: named, Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec},
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+			Cause:        v1alpha1.Cause{Type: v1alpha1.CauseSpec},
 			InputsDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000",
 		}},
-		"Repository": &v1alpha1.Repository{ObjectMeta: named, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"}},
+		"Repository": &v1alpha1.Repository{ObjectMeta: named,
+			Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"}},
 	} {
 		env.Make(o)
 		apiserver.Must(t, env.Live.Get(t.Context(), client.ObjectKeyFromObject(o), o))

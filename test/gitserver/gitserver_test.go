@@ -11,7 +11,8 @@ import (
 // run git as a user would.
 func run(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=Bob", "-c", "user.email=bob@example.org"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "git",
+		append([]string{"-c", "user.name=Bob", "-c", "user.email=bob@example.org"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(environment(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -26,7 +27,8 @@ func TestUserClonesAndPushes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Commit(Change{Files: map[string]string{"main.tf": "a", "gone.tf": "b", "a \"name\"": "c"}}); err != nil {
+	if _, err := repo.Commit(Change{Files: map[string]string{"main.tf": "a", "gone.tf": "b",
+		"a \"name\"": "c"}}); err != nil {
 		t.Fatal(err)
 	}
 	plain, err := ServeHTTP(repos, false)
@@ -45,7 +47,8 @@ func TestUserClonesAndPushes(t *testing.T) {
 	}
 	defer server.Close()
 	keys := t.TempDir()
-	for name, data := range map[string][]byte{"ca.crt": secure.CA, "identity": server.Identity, "known_hosts": server.KnownHosts} {
+	for name, data := range map[string][]byte{"ca.crt": secure.CA, "identity": server.Identity,
+		"known_hosts": server.KnownHosts} {
 		if err := os.WriteFile(filepath.Join(keys, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +56,8 @@ func TestUserClonesAndPushes(t *testing.T) {
 	for name, env := range map[string][]string{
 		plain.URL:  nil,
 		secure.URL: {"GIT_SSL_CAINFO=" + keys + "/ca.crt"},
-		server.URL: {"GIT_SSH_COMMAND=ssh -F /dev/null -o IdentityFile=" + keys + "/identity -o UserKnownHostsFile=" + keys + "/known_hosts"},
+		server.URL: {"GIT_SSH_COMMAND=ssh -F /dev/null -o IdentityFile=" + keys + "/identity -o UserKnownHostsFile=" +
+			keys + "/known_hosts"},
 	} {
 		dir := filepath.Join(t.TempDir(), "clone")
 		run(t, "/", env, "clone", "--quiet", name+repo.Path(), dir)
@@ -74,7 +78,8 @@ func TestCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []Change{
-		{Files: map[string]string{"a": "1", "b": "2", "empty": Empty}, Programs: map[string]string{"run": "x"}, Links: map[string]string{"link": "a"}},
+		{Files: map[string]string{"a": "1", "b": "2", "empty": Empty}, Programs: map[string]string{"run": "x"},
+			Links: map[string]string{"link": "a"}},
 		{Files: map[string]string{"b": ""}},
 	} {
 		if _, err := repo.Commit(c); err != nil {

@@ -116,7 +116,8 @@ func certify(server *httptest.Server, address string) error {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.ParseIP(address)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -151,8 +152,8 @@ func (h *HTTP) RequireBearer(token string) { h.set(func() { h.accept = "Bearer "
 // Answer all requests with a status, 0 for what they ask.
 func (h *HTTP) Answer(status int) { h.set(func() { h.status = status }) }
 
-// AnswerBy asks a function for the status of each request, 0 for what the request asks. One call is made at a time; nil is
-// no function.
+// AnswerBy asks a function for the status of each request, 0 for what the request asks. One call is made at a time; nil
+// is no function.
 func (h *HTTP) AnswerBy(ask func(Request) int) { h.set(func() { h.ask = ask }) }
 
 // Redirect all requests to another server, "" for none.

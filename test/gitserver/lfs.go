@@ -57,7 +57,8 @@ func (h *HTTP) serveBatch(w http.ResponseWriter, r *http.Request) {
 		Operation string   `json:"operation"`
 		Objects   []object `json:"objects"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&question); err != nil || question.Operation != "download" {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&question); err != nil ||
+		question.Operation != "download" {
 		http.Error(w, "not understood", http.StatusUnprocessableEntity)
 		return
 	}
@@ -65,7 +66,8 @@ func (h *HTTP) serveBatch(w http.ResponseWriter, r *http.Request) {
 	defer h.mu.Unlock()
 	for _, o := range question.Objects {
 		if _, ok := h.objects[o.OID]; ok {
-			o.Actions = map[string]map[string]any{"download": {"href": h.lfsURL + objectsPath + o.OID + "?signature=" + signature}}
+			o.Actions = map[string]map[string]any{"download": {"href": h.lfsURL + objectsPath + o.OID + "?signature=" +
+				signature}}
 		} else {
 			o.Error = map[string]any{"code": 404, "message": "no such object"}
 		}

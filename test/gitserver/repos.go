@@ -75,7 +75,8 @@ func (r *Repo) git(in io.Reader, args ...string) (string, error) {
 
 // environment keeps the configuration of the machine out.
 func environment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C"}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C"}
 }
 
 // Change is a commit to be made.
@@ -122,7 +123,8 @@ func (r *Repo) Commit(c Change) (string, error) {
 	if c.Onto != "" {
 		fmt.Fprintf(&stream, "from %s\n", c.Onto)
 	}
-	fmt.Fprintf(&stream, "\ncommit refs/heads/%s\nauthor %s %d +0000\ncommitter %s %d +0000\n", c.Branch, author, at, cmp.Or(c.Committer, author), at)
+	fmt.Fprintf(&stream, "\ncommit refs/heads/%s\nauthor %s %d +0000\ncommitter %s %d +0000\n", c.Branch, author, at,
+		cmp.Or(c.Committer, author), at)
 	fmt.Fprintf(&stream, "data %d\n%s\n", len(c.Message), c.Message)
 	for _, parent := range c.Merge {
 		fmt.Fprintf(&stream, "merge %s\n", parent)
@@ -190,5 +192,6 @@ func (r *Repo) SetHead(branch string) error {
 func (r *Repo) AddSubmodule(path, url, commit string) (string, error) {
 	before, _ := r.Git("show", "main:.gitmodules")
 	entry := fmt.Sprintf("%s\n[submodule %q]\n\tpath = %s\n\turl = %s\n", before, path, path, url)
-	return r.Commit(Change{Message: "Add a submodule", Files: map[string]string{".gitmodules": entry}, Submodules: map[string]string{path: commit}})
+	return r.Commit(Change{Message: "Add a submodule", Files: map[string]string{".gitmodules": entry},
+		Submodules: map[string]string{path: commit}})
 }

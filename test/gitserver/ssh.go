@@ -81,7 +81,8 @@ func ServeSSHAt(repos *Repos, address string) (*SSH, error) {
 		URL: "ssh://git@" + address, Identity: identity,
 		KnownHosts: []byte(knownhosts.Line([]string{knownhosts.Normalize(address)}, host.PublicKey()) + "\n"),
 		repos:      repos, listener: listener,
-		config: &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		config: &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions,
+			error) {
 			if !bytes.Equal(key.Marshal(), authorized.Marshal()) {
 				return nil, errors.New("another key")
 			}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Server keeps one state in memory. As servers of other projects do, it rejects a wrong lock ID, and accepts a request that
-// brings none.
+// A Server keeps one state in memory. As servers of other projects do, it rejects a wrong lock ID, and accepts a
+// request that brings none.
 type Server struct {
 	mu          sync.Mutex
 	state, lock []byte

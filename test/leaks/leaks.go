@@ -20,14 +20,15 @@ import (
 // descriptors is the folder with a link for each open file of this process.
 const descriptors = "/proc/self/fd"
 
-// timeout is how long goroutines and files have to end on a busy machine, for example a connection that the peer closed.
+// timeout is how long goroutines and files have to end on a busy machine, for example a connection that the peer
+// closed.
 var timeout = 30 * time.Second
 
 // Main runs the tests of a package in TestMain.
 func Main(m *testing.M) { os.Exit(Run(m.Run, func() {})) }
 
-// Run runs the tests and returns the exit code, which is 1 when they leak. CloseIdle closes idle connections that the tests share.
-// Ignored excludes goroutines.
+// Run runs the tests and returns the exit code, which is 1 when they leak. CloseIdle closes idle connections that the
+// tests share. Ignored excludes goroutines.
 func Run(tests func() int, closeIdle func(), ignored ...goleak.Option) int {
 	warmUp()
 	before := files()
@@ -79,12 +80,15 @@ func files() map[string]string {
 	return open
 }
 
-// ports is part of the names of the files by which envtest reserves the ports of its API servers until the process exits.
+// ports is part of the names of the files by which envtest reserves the ports of its API servers until the process
+// exits.
 const ports = "/kubebuilder-envtest/port-"
 
 // more returns the names of files that were opened since.
 func more(before map[string]string) []string {
 	now := files()
-	maps.DeleteFunc(now, func(number, name string) bool { return before[number] == name || strings.Contains(name, ports) })
+	maps.DeleteFunc(now, func(number, name string) bool {
+		return before[number] == name || strings.Contains(name, ports)
+	})
 	return slices.Sorted(maps.Values(now))
 }

@@ -40,7 +40,8 @@ func TestLeaksAreDetected(t *testing.T) {
 		t.Skip("needs /proc")
 	}
 	for what, want := range map[string]string{
-		"nothing": "ok", "a goroutine": "leak goroutines", "a file": "files open: [/dev/null]", "a socket": "files open: [socket:",
+		"nothing": "ok", "a goroutine": "leak goroutines", "a file": "files open: [/dev/null]",
+		"a socket": "files open: [socket:",
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// index maps the names of symbols and tests to where they are, so that the table needs no paths: a file that is renamed, or a
-// package that is moved, changes nothing in it.
+// index maps the names of symbols and tests to where they are, so that the table needs no paths: a file that is
+// renamed, or a package that is moved, changes nothing in it.
 type index struct {
 	// symbols are the declarations by name, as in "AdmitWrite" or "Store.Update".
 	symbols map[string][]declaration
@@ -89,7 +89,9 @@ func (x *index) addTests(file string, tree *ast.File) {
 	tags := ""
 	for _, group := range tree.Comments {
 		for _, c := range group.List {
-			if e, err := constraint.Parse(c.Text); err == nil && !e.Eval(func(tag string) bool { return tag != buildTag }) {
+			if e, err := constraint.Parse(c.Text); err == nil && !e.Eval(func(tag string) bool {
+				return tag != buildTag
+			}) {
 				tags = buildTag
 			}
 		}
@@ -144,11 +146,13 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// symbol finds the declaration that a row of the table names: "state.AdmitWrite", or "stack/decision.Decide" where two folders
-// have the same name.
+// symbol finds the declaration that a row of the table names: "state.AdmitWrite", or "stack/decision.Decide" where two
+// folders have the same name.
 func (x *index) symbol(name string) (declaration, error) {
 	folder, symbol := split(name)
-	found := slices.DeleteFunc(slices.Clone(x.symbols[symbol]), func(d declaration) bool { return !endsWith(path.Dir(d.file), folder) })
+	found := slices.DeleteFunc(slices.Clone(x.symbols[symbol]), func(d declaration) bool {
+		return !endsWith(path.Dir(d.file), folder)
+	})
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -159,11 +163,12 @@ func (x *index) symbol(name string) (declaration, error) {
 	for _, d := range found {
 		files[d.file] = true
 	}
-	return declaration{}, fmt.Errorf("symbol %s is in %s: name more of the folder", name, strings.Join(slices.Sorted(maps.Keys(files)), " and "))
+	return declaration{}, fmt.Errorf("symbol %s is in %s: name more of the folder", name,
+		strings.Join(slices.Sorted(maps.Keys(files)), " and "))
 }
 
-// command returns the `go test` of the tests with these names, separated by spaces: "TestClamp", "TestClamp/of_numbers", or
-// "server.TestClamp" where two packages have a test of that name.
+// command returns the `go test` of the tests with these names, separated by spaces: "TestClamp",
+// "TestClamp/of_numbers", or "server.TestClamp" where two packages have a test of that name.
 func (x *index) command(names string) (command, error) {
 	var c command
 	var run []string
@@ -173,12 +178,15 @@ func (x *index) command(names string) (command, error) {
 			folder, test = name[:i], name[i+1:]
 		}
 		test, sub, hasSub := strings.Cut(test, "/")
-		found := slices.DeleteFunc(slices.Clone(x.tests[test]), func(t testFunction) bool { return folder != "" && !endsWith(t.dir, folder) })
+		found := slices.DeleteFunc(slices.Clone(x.tests[test]), func(t testFunction) bool {
+			return folder != "" && !endsWith(t.dir, folder)
+		})
 		switch {
 		case len(found) == 0:
 			return c, fmt.Errorf("there is no test %s", name)
 		case len(found) > 1:
-			return c, fmt.Errorf("there is a test %s in %s and in %s: put the folder before its name, as in state.%s", name, found[0].dir, found[1].dir, test)
+			return c, fmt.Errorf("there is a test %s in %s and in %s: put the folder before its name, as in state.%s",
+				name, found[0].dir, found[1].dir, test)
 		case c.Dir != "" && c.Dir != found[0].dir:
 			return c, fmt.Errorf("tests %q are in two packages", names)
 		}

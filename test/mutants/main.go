@@ -1,7 +1,8 @@
-// Command mutants takes each guard of mutants.yaml out, one at a time, and requires that some test fails: `make mutants`.
+// Command mutants takes each guard of mutants.yaml out, one at a time, and requires that some test fails: `make
+// mutants`.
 //
-// It changes nothing in the checkout: go is told by an overlay what a file would be without its guard. A mutant that does not
-// compile proves nothing, nor does a test that fails anyway, nor one that hangs.
+// It changes nothing in the checkout: go is told by an overlay what a file would be without its guard. A mutant that
+// does not compile proves nothing, nor does a test that fails anyway, nor one that hangs.
 package main
 
 import (
@@ -23,7 +24,8 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "try the mutants of which name, symbol, file or invariant matches this regular expression")
+	only := flag.String("only", "", "try the mutants of which name, symbol, file or invariant matches this "+
+		"regular expression")
 	check := flag.Bool("check", false, "say only whether each guard is where the table says, and all mutants compile")
 	jobs := flag.Int("j", runtime.NumCPU(), "try so many at a time")
 	timeout := flag.Duration("timeout", 3*time.Minute, "of each test")
@@ -174,7 +176,8 @@ func tryAll(ctx context.Context, l *lab, mutants []mutant, jobs int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	fmt.Printf("%d of %d killed in %s\n", len(mutants)-len(survived)-len(wrong), len(mutants), time.Since(began).Round(time.Second))
+	fmt.Printf("%d of %d killed in %s\n", len(mutants)-len(survived)-len(wrong), len(mutants),
+		time.Since(began).Round(time.Second))
 	if len(survived)+len(wrong) == 0 {
 		return nil
 	}

@@ -87,14 +87,20 @@ func TestWhatBecomesOfAMutant(t *testing.T) {
 		row
 		killed, wrong string
 	}{
-		{row{Name: "killed", In: "a.positive", From: "n <= 0", To: "false && n <= 0", Test: "TestPositive"}, "TestPositive/zero", ""},
+		{row{Name: "killed", In: "a.positive", From: "n <= 0", To: "false && n <= 0", Test: "TestPositive"},
+			"TestPositive/zero", ""},
 		{row{Name: "survives", In: "a.small", From: "n > 100", To: "false && n > 100", Test: "TestPositive"}, "", ""},
-		{row{Name: "leaves something", In: "a.left", From: "left = 0", To: "left = 1", Test: "TestNothing"}, "", "the test passed"},
-		{row{Name: "not in a function", In: "a.most", From: "most = 3", To: "most = 4", Test: "TestPositive"}, "TestPositive", ""},
-		{row{Name: "the test fails anyway", In: "a.positive", From: "n <= 0", To: "n < 0", Test: "TestBroken"}, "", "without the mutant"},
+		{row{Name: "leaves something", In: "a.left", From: "left = 0", To: "left = 1", Test: "TestNothing"}, "",
+			"the test passed"},
+		{row{Name: "not in a function", In: "a.most", From: "most = 3", To: "most = 4", Test: "TestPositive"},
+			"TestPositive", ""},
+		{row{Name: "the test fails anyway", In: "a.positive", From: "n <= 0", To: "n < 0", Test: "TestBroken"}, "",
+			"without the mutant"},
 		{row{Name: "hangs", In: "a.positive", From: "n <= 0", To: "n < 0", Test: "TestEndless"}, "", "timeout"},
-		{row{Name: "hangs as it may", In: "a.positive", From: "n <= 0", To: "n < 0", Hangs: true, Test: "TestEndless"}, "TestEndless", ""},
-		{row{Name: "does not compile", In: "a.most", From: "most = 3", To: "most = x", Test: "TestPositive"}, "", "does not compile"},
+		{row{Name: "hangs as it may", In: "a.positive", From: "n <= 0", To: "n < 0", Hangs: true, Test: "TestEndless"},
+			"TestEndless", ""},
+		{row{Name: "does not compile", In: "a.most", From: "most = 3", To: "most = x", Test: "TestPositive"}, "",
+			"does not compile"},
 	} {
 		t.Run(tt.Name, func(t *testing.T) {
 			found, err := find(root, []row{tt.row})
@@ -110,7 +116,8 @@ func TestWhatBecomesOfAMutant(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := l.try(t.Context(), found[0])
-			if tt.wrong == "" && out.Wrong != nil || tt.wrong != "" && (out.Wrong == nil || !strings.Contains(out.Wrong.Error(), tt.wrong)) {
+			if tt.wrong == "" && out.Wrong != nil ||
+				tt.wrong != "" && (out.Wrong == nil || !strings.Contains(out.Wrong.Error(), tt.wrong)) {
 				t.Errorf("wrong: %v, want %q", out.Wrong, tt.wrong)
 			}
 			if out.Killed != tt.killed {
@@ -123,14 +130,16 @@ func TestWhatBecomesOfAMutant(t *testing.T) {
 func TestAGuardIsFoundByItsSymbol(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
-		"x/one/a.go":            "package one\n\ntype T[P any] struct{}\n\nfunc (t *T[P]) Do() {\n\tguard()\n}\n\nfunc Do() {\n\tguard()\n\tif guard() &&\n\t\tmore {\n\t}\n}\n",
+		"x/one/a.go": "package one\n\ntype T[P any] struct{}\n\nfunc (t *T[P]) Do() " +
+			"{\n\tguard()\n}\n\nfunc Do() {\n\tguard()\n\tif guard() &&\n\t\tmore {\n\t}\n}\n",
 		"y/one/b.go":            "package one\n\nfunc Do() { guard() }\n\nfunc Only() { guard() }\n",
 		"migrate/c.go":          "package migrate\n\nfunc Do() { guard() }\n",
 		"migrate/one/c_test.go": "package one\n\nfunc TestModule(t *testing.T) {}\n",
 		"y/one/b_windows.go":    "package one\n\nfunc Only() { guard() }\n",
 		"y/one/b_test.go":       "package one\n\nfunc TestOnly(t *testing.T) {}\n\nfunc TestTwice(t *testing.T) {}\n",
-		"x/one/cluster_test.go": "//go:build envtest\n\npackage one\n\nfunc TestTwice(t *testing.T) {}\n\nfunc TestCluster(t *testing.T) {}\n",
-		"chart/policy.yaml":     "guard: true\n",
+		"x/one/cluster_test.go": "//go:build envtest\n\npackage one\n\nfunc TestTwice(t *testing.T) {}\n\nfunc " +
+			"TestCluster(t *testing.T) {}\n",
+		"chart/policy.yaml": "guard: true\n",
 	} {
 		at := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
@@ -142,13 +151,18 @@ func TestAGuardIsFoundByItsSymbol(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, in, from, test, file, command, wrong string }{
 		{"a function", "one.Only", "guard()", "TestOnly", "y/one/b.go", "go test -run '^TestOnly$' ./y/one", ""},
-		{"a method of a generic type", "one.T.Do", "guard()", "TestOnly", "x/one/a.go", "go test -run '^TestOnly$' ./y/one", ""},
-		{"a test with a build tag", "one.Only", "guard()", "TestCluster", "y/one/b.go", "go test -tags envtest -run '^TestCluster$' ./x/one", ""},
+		{"a method of a generic type", "one.T.Do", "guard()", "TestOnly", "x/one/a.go",
+			"go test -run '^TestOnly$' ./y/one", ""},
+		{"a test with a build tag", "one.Only", "guard()", "TestCluster", "y/one/b.go",
+			"go test -tags envtest -run '^TestCluster$' ./x/one", ""},
 		{"a subtest, and a second test", "one.Only", "guard()", "TestOnly/of_it y/one.TestTwice", "y/one/b.go",
 			"go test -run '^TestOnly$/^of_it$|^TestTwice$' ./y/one", ""},
-		{"a module of its own", "migrate.Do", "guard()", "TestModule", "migrate/c.go", "go -C migrate test -run '^TestModule$' ./one", ""},
-		{"any white space", "x/one.Do", "if guard() && more {", "TestOnly", "x/one/a.go", "go test -run '^TestOnly$' ./y/one", ""},
-		{"a file that is not Go", "chart/policy.yaml", "true", "TestOnly", "chart/policy.yaml", "go test -run '^TestOnly$' ./y/one", ""},
+		{"a module of its own", "migrate.Do", "guard()", "TestModule", "migrate/c.go",
+			"go -C migrate test -run '^TestModule$' ./one", ""},
+		{"any white space", "x/one.Do", "if guard() && more {", "TestOnly", "x/one/a.go",
+			"go test -run '^TestOnly$' ./y/one", ""},
+		{"a file that is not Go", "chart/policy.yaml", "true", "TestOnly", "chart/policy.yaml",
+			"go test -run '^TestOnly$' ./y/one", ""},
 		{"a symbol of two packages", "one.Do", "guard()", "TestOnly", "", "", "x/one/a.go and y/one/b.go"},
 		{"no symbol", "one.Gone", "guard()", "TestOnly", "", "", "no symbol one.Gone"},
 		{"the guard is gone", "one.Only", "check()", "TestOnly", "", "", "no longer in one.Only"},

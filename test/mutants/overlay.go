@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// overlay says to go, by files in dir, which content some files of the checkout are to have. It gives what to set GOFLAGS to: so go
-// commands that a test starts see the same.
+// overlay says to go, by files in dir, which content some files of the checkout are to have. It gives what to set
+// GOFLAGS to: so go commands that a test starts see the same.
 func overlay(root, dir string, contents map[string]string) (goflags string, err error) {
 	replace := map[string]string{}
 	for file, content := range contents {

@@ -20,8 +20,8 @@ type row struct {
 	Name string `json:"name"`
 	// Breaks are the invariants that it keeps (docs/contributing/mutants.md), as in "I1 I2".
 	Breaks string `json:"breaks"`
-	// In is the function, method, type or value with the guard, behind the last folder of its package: "state.AdmitWrite",
-	// "run.Reconciler.settle". For a file that is not Go it is the path of the file.
+	// In is the function, method, type or value with the guard, behind the last folder of its package:
+	// "state.AdmitWrite", "run.Reconciler.settle". For a file that is not Go it is the path of the file.
 	In string `json:"in"`
 	// From is the text that is replaced by To. It occurs once in the symbol; any white space matches any other.
 	From string `json:"from"`
@@ -144,7 +144,8 @@ func (r row) find(root string, x *index) (mutant, error) {
 		m.File, m.Start, m.End = in.file, in.start+found[0][0], in.start+found[0][1]
 		return m, nil
 	}
-	return m, fmt.Errorf("its guard is in %s (%s) more than once: take more of the text around it into from", r.In, in.file)
+	return m, fmt.Errorf("its guard is in %s (%s) more than once: take more of the text around it into from",
+		r.In, in.file)
 }
 
 // pattern matches from with any white space in place of its own.

@@ -116,10 +116,12 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 	if b.goflags, err = overlay(l.root, dir, files); err != nil {
 		return built{}, err
 	}
-	tags := strings.Trim(of.tags+","+os.Getenv("GO_TAGS"), ",") // those of the Makefile too, for what is compiled already
+	// those of the Makefile too, for what is compiled already
+	tags := strings.Trim(of.tags+","+os.Getenv("GO_TAGS"), ",")
 	module, pkg := moduleOf(of.dir)
 	//nolint:gosec // what is built comes from the table and the Makefile
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+tags, "-o", b.binary, pkg)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+tags, "-o",
+		b.binary, pkg)
 	build.Dir, build.Env = filepath.Join(l.root, module), append(os.Environ(), "GOFLAGS="+b.goflags)
 	if output, err := build.CombinedOutput(); err != nil {
 		return built{}, fmt.Errorf("does not compile: %w\n%s", err, output)
@@ -128,8 +130,10 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 }
 
 func (l *lab) run(ctx context.Context, c command, b built, without string) (string, error) {
-	test := exec.CommandContext(ctx, b.binary, "-test.run="+c.Run, "-test.v", "-test.failfast", "-test.timeout="+l.timeout.String())
-	test.Dir, test.Env = filepath.Join(l.root, c.Dir), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without, patience)
+	test := exec.CommandContext(ctx, b.binary, "-test.run="+c.Run, "-test.v", "-test.failfast", "-test.timeout="+
+		l.timeout.String())
+	test.Dir, test.Env = filepath.Join(l.root, c.Dir), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without,
+		patience)
 	test.WaitDelay = 10 * time.Second // for what a test leaves behind that holds its output
 	var output bytes.Buffer
 	test.Stdout, test.Stderr = &output, &output
@@ -199,7 +203,8 @@ func verdict(output string, err error, hangs bool) (killed string, wrong error) 
 	case !errors.As(err, &exit):
 		return "", err
 	case timedOut.MatchString(output) && !hangs:
-		return "", errors.New("the test ran into its timeout, which does not show that it notices (hangs: true if it does)")
+		return "", errors.New("the test ran into its timeout, which does not show that it notices (hangs: true " +
+			"if it does)")
 	case passed.MatchString(output): // and something was left behind, which a busy machine may do as well
 		return "", fmt.Errorf("the test passed, and its program failed:\n%s", output)
 	}

@@ -17,8 +17,9 @@ const variable = "MUTANT"
 // switchFile is in each package that has mutants woven into it.
 const switchFile = "zz_mutant.go"
 
-// weave gives files in which a function has, beside its body, those without its guards: which one runs is said by the environment. So
-// a room is built once for all of its mutants, and linking, which takes longer than all else, is done once.
+// weave gives files in which a function has, beside its body, those without its guards: which one runs is said by the
+// environment. So a room is built once for all of its mutants, and linking, which takes longer than all else, is done
+// once.
 //
 //	func f() error {                             func f() error {
 //		if guard() {                                 if mutant == "the name" {
@@ -30,7 +31,8 @@ const switchFile = "zz_mutant.go"
 //	                                                 return nil
 //	                                             }
 //
-// What is not in a function, as a constant or a file that is no code, is given back as plain: it takes a build of its own.
+// What is not in a function, as a constant or a file that is no code, is given back as plain: it takes a build of its
+// own.
 func weave(root string, mutants []mutant) (files map[string]string, plain []mutant, err error) {
 	byFile := map[string][]mutant{}
 	for _, m := range mutants {
@@ -49,7 +51,8 @@ func weave(root string, mutants []mutant) (files map[string]string, plain []muta
 		plain = append(plain, rest...)
 		if len(rest) < len(all) {
 			files[file] = woven.content
-			files[path.Join(path.Dir(file), switchFile)] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar cairnMutant = os.Getenv(%q)\n", woven.name, variable)
+			files[path.Join(path.Dir(file), switchFile)] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar "+
+				"cairnMutant = os.Getenv(%q)\n", woven.name, variable)
 		}
 	}
 	return files, plain, nil
@@ -87,7 +90,8 @@ func weaveFile(file, content string, mutants []mutant) (woven, []mutant, error) 
 		if f.Type.Results == nil {
 			body += "\nreturn\n"
 		}
-		insertions = append(insertions, insertion{offset(f.Body.Lbrace) + 1, fmt.Sprintf("\nif cairnMutant == %q {%s\n}\n", m.Name, body)})
+		insertions = append(insertions,
+			insertion{offset(f.Body.Lbrace) + 1, fmt.Sprintf("\nif cairnMutant == %q {%s\n}\n", m.Name, body)})
 	}
 	slices.SortStableFunc(insertions, func(a, b insertion) int { return cmp.Compare(a.at, b.at) })
 	var out strings.Builder

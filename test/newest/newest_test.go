@@ -1,7 +1,8 @@
 //go:build newest
 
-// Package newest reads plans of the newest Terraform that can be built (make test-newest). Its plan files have fields that no other engine of
-// the tests writes: a field that planfile does not know makes a plan unverified, so each version that adds one must be seen here first.
+// Package newest reads plans of the newest Terraform that can be built (make test-newest). Its plan files have fields
+// that no other engine of the tests writes: a field that planfile does not know makes a plan unverified, so each
+// version that adds one must be seen here first.
 package newest
 
 import (
@@ -172,10 +173,12 @@ action "cloud_backup" "each" {
 		changes: `delete cloud_thing.b, invoke action.cloud_backup.each["x"], invoke action.cloud_backup.each["x"], ` +
 			`invoke action.cloud_backup.each["y"], update cloud_thing.a, create cloud_thing.new`,
 	},
-	{name: "destroy", before: things, code: things, args: []string{"-destroy"}, changes: "delete cloud_thing.a, delete cloud_thing.b"},
+	{name: "destroy", before: things, code: things, args: []string{"-destroy"},
+		changes: "delete cloud_thing.a, delete cloud_thing.b"},
 	{name: "refresh only", before: things, code: things, args: []string{"-refresh-only"}},
 	{
-		name: "replace by an option", before: things, code: things, args: []string{"-replace=cloud_thing.a"}, changes: "replace cloud_thing.a",
+		name: "replace by an option", before: things, code: things, args: []string{"-replace=cloud_thing.a"},
+		changes: "replace cloud_thing.a",
 	},
 	{
 		name: "targets", code: things, args: []string{"-target=cloud_thing.a"},
@@ -303,7 +306,8 @@ func newEngine(t *testing.T, program string) *engineRun {
 		t.Fatal(err)
 	}
 	return &engineRun{program: program, dir: t.TempDir(), env: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1", "CLOUD_URL=" + server.URL,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1",
+		"CLOUD_URL=" + server.URL,
 		"CHECKPOINT_DISABLE=1",
 	}}
 }

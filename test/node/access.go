@@ -45,8 +45,10 @@ func (n *Node) config(user string, groups ...string) (*rest.Config, error) {
 func writeKubeconfig(path string, config *rest.Config) error {
 	const name = "cairn-node"
 	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}},
+		Clusters: map[string]*clientcmdapi.Cluster{
+			name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: config.CertData,
+			ClientKeyData: config.KeyData}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: "default"}},
 		CurrentContext: name,
 	})

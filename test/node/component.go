@@ -27,8 +27,8 @@ func (n *Node) start(name, path string, args ...string) error {
 	return err
 }
 
-// startInside starts a program in all of the node's namespaces, which programs for containers need: mounts of containers are visible
-// only there, and processes that outlive their parent end with the node.
+// startInside starts a program in all of the node's namespaces, which programs for containers need: mounts of
+// containers are visible only there, and processes that outlive their parent end with the node.
 func (n *Node) startInside(name, path string, args ...string) (*process.Process, error) {
 	return n.startIn([]string{"--net", "--mount", "--pid"}, name, path, args...)
 }
@@ -65,7 +65,8 @@ func (n *Node) alive() error {
 	for _, c := range n.running {
 		select {
 		case <-c.proc.Done():
-			return fmt.Errorf("%s %w (%s): %s: see %s", c.name, errEnded, c.proc.Exit(), process.LastLine(n.log(c.name)), n.log(c.name))
+			return fmt.Errorf("%s %w (%s): %s: see %s", c.name, errEnded, c.proc.Exit(),
+				process.LastLine(n.log(c.name)), n.log(c.name))
 		default:
 		}
 	}

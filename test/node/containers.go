@@ -14,7 +14,8 @@ import (
 
 // ctr runs containerd's own client on the node's containers and images.
 func (n *Node) ctr(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, "", n.tool("ctr"), append([]string{"--address", n.Containerd(), "--namespace", "k8s.io"}, args...)...)
+	return run(ctx, "", n.tool("ctr"), append([]string{"--address", n.Containerd(), "--namespace", "k8s.io"},
+		args...)...)
 }
 
 // KillContainer sends a signal to the first process of a container that runs, without the kubelet.

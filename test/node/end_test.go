@@ -56,8 +56,11 @@ func TestNodeEndsWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster{T: t, kube: kube}.runPod("survivor", func(p *corev1.PodSpec) { p.Containers[0].Image = "registry.local/pause:1" }, "of", "its", "node")
-	if all := strings.Join(leftovers(t), "\n"); !strings.Contains(all, "/pause of its node") || !strings.Contains(all, "/etcd ") || !strings.Contains(all, "cgroup ") || !strings.Contains(all, "link ") {
+	cluster{T: t, kube: kube}.runPod("survivor", func(p *corev1.PodSpec) {
+		p.Containers[0].Image = "registry.local/pause:1"
+	}, "of", "its", "node")
+	if all := strings.Join(leftovers(t), "\n"); !strings.Contains(all, "/pause of its node") ||
+		!strings.Contains(all, "/etcd ") || !strings.Contains(all, "cgroup ") || !strings.Contains(all, "link ") {
 		t.Fatalf("leftovers does not detect a running node:\n%s", all)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -101,7 +104,8 @@ func leftovers(t *testing.T) (left []string) {
 		command, _ := os.ReadFile(p + "/cmdline")
 		cgroups, _ := os.ReadFile(p + "/cgroup")
 		folder, _ := os.Readlink(p + "/cwd")
-		if strings.Contains(string(command), dir) || strings.HasPrefix(folder, dir) || strings.Contains(string(cgroups), ":/cairn-node") {
+		if strings.Contains(string(command), dir) || strings.HasPrefix(folder, dir) ||
+			strings.Contains(string(cgroups), ":/cairn-node") {
 			left = append(left, "process "+filepath.Base(p)+": "+strings.ReplaceAll(string(command), "\x00", " "))
 		}
 	}

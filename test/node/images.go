@@ -20,7 +20,8 @@ import (
 
 // Image is a small image of files, enough to run a program of a test in a pod.
 type Image struct {
-	// Ref is its name with a registry, such as registry.local/probe:1: the kubelet reads names without one as Docker Hub's.
+	// Ref is its name with a registry, such as registry.local/probe:1: the kubelet reads names without one as Docker
+	// Hub's.
 	Ref string
 	// Files maps paths in the image to paths on this machine. All users can read and execute them.
 	Files map[string]string
@@ -85,7 +86,8 @@ func (i Image) Write(path string) error {
 func (i Image) layer() ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: time.Unix(0, 0)}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777,
+		ModTime: time.Unix(0, 0)}); err != nil {
 		return nil, err
 	}
 	for _, name := range sorted(i.Files) {
@@ -93,7 +95,8 @@ func (i Image) layer() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		header := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o755, Size: int64(len(content)), ModTime: time.Unix(0, 0)}
+		header := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o755, Size: int64(len(content)),
+			ModTime: time.Unix(0, 0)}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
@@ -111,7 +114,8 @@ func digest(content []byte) string {
 
 // writePause writes the image of pause.
 func (n *Node) writePause() error {
-	return Image{Ref: pauseImage, Files: map[string]string{"/pause": n.path("pause")}, Entrypoint: []string{"/pause"}}.Write(n.path("pause.tar"))
+	return Image{Ref: pauseImage, Files: map[string]string{"/pause": n.path("pause")},
+		Entrypoint: []string{"/pause"}}.Write(n.path("pause.tar"))
 }
 
 // Build builds a Go package as a static program.
@@ -133,11 +137,13 @@ func (n *Node) Plain(registry string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "hosts.toml"), fmt.Appendf(nil, "server = \"http://%s\"\n\n[host.\"http://%s\"]\ncapabilities = [\"pull\", \"resolve\"]\n", registry, registry), 0o600)
+	return os.WriteFile(filepath.Join(dir, "hosts.toml"),
+		fmt.Appendf(nil, "server = \"http://%s\"\n\n[host.\"http://%s\"]\ncapabilities = [\"pull\", \"resolve\"]\n",
+			registry, registry), 0o600)
 }
 
-// Load imports the images of an OCI or Docker archive into the node. A pod uses one by its name and pull policy Never or
-// IfNotPresent.
+// Load imports the images of an OCI or Docker archive into the node. A pod uses one by its name and pull policy Never
+// or IfNotPresent.
 func (n *Node) Load(ctx context.Context, archive string) error {
 	out, err := n.ctr(ctx, "images", "import", "--local", archive)
 	if err != nil {
@@ -152,7 +158,8 @@ func (n *Node) Load(ctx context.Context, archive string) error {
 		ref, _, _ := strings.Cut(rest, " ")
 		// The CRI plugin of containerd registers the image asynchronously, and sets a label.
 		if err := n.await(ctx, "image "+ref, func() error {
-			found, err := n.ctr(ctx, "images", "ls", "-q", fmt.Sprintf(`name==%q,labels."io.cri-containerd.image"==managed`, ref))
+			found, err := n.ctr(ctx, "images", "ls", "-q",
+				fmt.Sprintf(`name==%q,labels."io.cri-containerd.image"==managed`, ref))
 			if err == nil && strings.TrimSpace(found) == "" {
 				err = errors.New("not there")
 			}

@@ -75,7 +75,8 @@ func (n *Node) boot(ctx context.Context) error {
 	defer func() { _ = r.Close() }()
 	n.first, err = n.group.Start(&exec.Cmd{
 		Path: n.path("pause"), Args: []string{"pause", "node"}, Dir: "/", Stdout: w,
-		SysProcAttr: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET},
+		SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET},
 	})
 	_ = w.Close()
 	if err != nil {
@@ -186,7 +187,8 @@ func run(ctx context.Context, stdin string, name string, args ...string) (string
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return string(out), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(string(exit.Stderr)))
+		return string(out), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err,
+			strings.TrimSpace(string(exit.Stderr)))
 	}
 	return string(out), err
 }

@@ -66,8 +66,8 @@ func Start(t testing.TB) *Node {
 	return n
 }
 
-// Up starts a node and returns when a pod can run on it. ctx limits the start only. The node ends with Stop or with this
-// process.
+// Up starts a node and returns when a pod can run on it. ctx limits the start only. The node ends with Stop or with
+// this process.
 func Up(ctx context.Context) (_ *Node, err error) {
 	n := &Node{Dir: dir, Host: host}
 	n.Kubeconfig = n.kubeconfig("admin")
@@ -82,7 +82,8 @@ func Up(ctx context.Context) (_ *Node, err error) {
 			err = errors.Join(err, n.Stop())
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s: see the logs in %s", startLimit, n.Dir))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not ready after %s: see the logs in %s",
+		startLimit, n.Dir))
 	defer cancel()
 	if n.lock, err = lock(); err != nil {
 		return nil, err
@@ -194,8 +195,8 @@ func (n *Node) Stop() error {
 	return errors.Join(wrong...)
 }
 
-// Down ends the process that runs the node of this machine, if there is one, and removes all files and cgroups of nodes, including
-// images.
+// Down ends the process that runs the node of this machine, if there is one, and removes all files and cgroups of
+// nodes, including images.
 func Down(ctx context.Context) error {
 	n := &Node{Dir: dir}
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
@@ -216,7 +217,8 @@ func Down(ctx context.Context) error {
 
 // Kubectl runs kubectl as a cluster administrator, and returns its output.
 func (n *Node) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, "", n.tool("kubectl"), append([]string{"--kubeconfig", n.Kubeconfig, "--cache-dir", n.path("kubectl-cache")}, args...)...)
+	return run(ctx, "", n.tool("kubectl"),
+		append([]string{"--kubeconfig", n.Kubeconfig, "--cache-dir", n.path("kubectl-cache")}, args...)...)
 }
 
 // Containerd is the path of its socket.

@@ -99,7 +99,8 @@ func startWithProbe(t *testing.T) cluster {
 	dir := t.TempDir()
 	program, archive := filepath.Join(dir, "probe"), filepath.Join(dir, "probe.tar")
 	image := node.Image{Ref: probe, Files: map[string]string{"/probe": program}, Entrypoint: []string{"/probe"}}
-	for _, err := range []error{node.Build(t.Context(), "cairn.dev/cairn/test/node/probe", program), image.Write(archive), w.Load(t.Context(), archive)} {
+	for _, err := range []error{node.Build(t.Context(), "cairn.dev/cairn/test/node/probe", program),
+		image.Write(archive), w.Load(t.Context(), archive)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,8 @@ func disk(w cluster) {
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
 		},
 	}, metav1.CreateOptions{})
 	w.must(err)
@@ -183,11 +185,12 @@ func imageVolume(w cluster) {
 func token(w cluster) {
 	seconds := int64(600)
 	w.runPod("bearer", func(p *corev1.PodSpec) {
-		p.Volumes = []corev1.Volume{{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-				Audience: "audience", ExpirationSeconds: &seconds, Path: "token",
-			}}},
-		}}}}
+		p.Volumes = []corev1.Volume{{Name: "token",
+			VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+					Audience: "audience", ExpirationSeconds: &seconds, Path: "token",
+				}}},
+			}}}}
 		p.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "token", MountPath: "/token"}}
 	}, "serve")
 	token := w.kubectl("", "exec", "bearer", "--", "/probe", "read", "/token/token")
@@ -197,9 +200,11 @@ func token(w cluster) {
 		}, metav1.CreateOptions{})
 		w.must(err)
 		if review.Status.Authenticated != want {
-			w.Errorf("for %s: authenticated %t, want %t (%s)", audience, review.Status.Authenticated, want, review.Status.Error)
+			w.Errorf("for %s: authenticated %t, want %t (%s)", audience, review.Status.Authenticated, want,
+				review.Status.Error)
 		}
-		if pod := review.Status.User.Extra["authentication.kubernetes.io/pod-name"]; want && (len(pod) != 1 || pod[0] != "bearer") {
+		if pod := review.Status.User.Extra["authentication.kubernetes.io/pod-name"]; want && (len(pod) != 1 ||
+			pod[0] != "bearer") {
 			w.Errorf("the token is of pod %v, want bearer", pod)
 		}
 	}
@@ -232,7 +237,8 @@ func killed(w cluster) {
 	w.run("victim", "serve")
 	w.must(w.KillContainer(w.Context(), "default", "victim", "probe", syscall.SIGKILL))
 	pod := w.await("victim", func(p *corev1.Pod) bool {
-		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1 && p.Status.ContainerStatuses[0].Ready
+		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1 &&
+			p.Status.ContainerStatuses[0].Ready
 	})
 	if ended := pod.Status.ContainerStatuses[0].LastTerminationState.Terminated; ended == nil || ended.ExitCode != 137 {
 		w.Errorf("got %+v, want 137", ended)
@@ -259,7 +265,8 @@ func audit(w cluster) {
 	config.UserAgent = "tester"
 	kube, err := kubernetes.NewForConfig(config)
 	w.must(err)
-	_, err = kube.CoreV1().ConfigMaps("default").Create(w.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "recorded"}}, metav1.CreateOptions{})
+	_, err = kube.CoreV1().ConfigMaps("default").Create(w.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "recorded"}}, metav1.CreateOptions{})
 	w.must(err)
 	w.eventually("the write to be in the audit log", func() error {
 		writes, err := dev.Writes(w.AuditLog(), time.Time{}, func(x dev.Write) bool { return x.UserAgent == "tester" })
@@ -284,14 +291,16 @@ func kubelet(w cluster) {
 	}
 	config := rest.AnonymousClientConfig(w.Config)
 	ask(config, http.StatusUnauthorized)
-	token, err := w.kube.CoreV1().ServiceAccounts("default").CreateToken(w.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := w.kube.CoreV1().ServiceAccounts("default").CreateToken(w.Context(), "default",
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	w.must(err)
 	config.BearerToken = token.Status.Token
 	ask(config, http.StatusForbidden)
 }
 
 func second(w cluster) {
-	if _, err := node.Up(w.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d runs a node already", os.Getpid())) {
+	if _, err := node.Up(w.Context()); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d runs a node already", os.Getpid())) {
 		w.Errorf("got %v", err)
 	}
 	w.kubectl("node1", "get", "nodes") // which continues
@@ -360,7 +369,8 @@ func (w cluster) create(name string, with func(*corev1.PodSpec), args ...string)
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}},
 		Spec: corev1.PodSpec{
 			TerminationGracePeriodSeconds: &now,
-			Containers:                    []corev1.Container{{Name: "probe", Image: probe, ImagePullPolicy: corev1.PullIfNotPresent, Args: args}},
+			Containers: []corev1.Container{
+				{Name: "probe", Image: probe, ImagePullPolicy: corev1.PullIfNotPresent, Args: args}},
 		},
 	}
 	with(&pod.Spec)
@@ -371,7 +381,8 @@ func (w cluster) create(name string, with func(*corev1.PodSpec), args ...string)
 func (w cluster) await(pod string, ok func(*corev1.Pod) bool) (got *corev1.Pod) {
 	w.Helper()
 	w.eventually("pod "+pod, func() (err error) {
-		if got, err = w.kube.CoreV1().Pods("default").Get(w.Context(), pod, metav1.GetOptions{}); err == nil && !ok(got) {
+		if got, err = w.kube.CoreV1().Pods("default").Get(w.Context(), pod, metav1.GetOptions{}); err == nil &&
+			!ok(got) {
 			err = fmt.Errorf("its status is %s", &got.Status)
 		}
 		return err

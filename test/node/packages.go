@@ -28,7 +28,8 @@ var programs = []struct{ name, in string }{
 
 // tools are the programs that `make` builds.
 var tools = []string{
-	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl",
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy",
+	"coredns", "kubectl",
 	"containerd", shim, "ctr",
 }
 
@@ -47,7 +48,8 @@ func check(toolsDir string) error {
 		}
 	}
 	if len(packages) > 0 {
-		return fmt.Errorf("packages are missing: apt-get install --no-install-recommends %s", strings.Join(packages, " "))
+		return fmt.Errorf("packages are missing: apt-get install --no-install-recommends %s",
+			strings.Join(packages, " "))
 	}
 	var missing []string
 	for _, name := range tools {

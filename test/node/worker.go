@@ -18,8 +18,8 @@ import (
 const pauseImage = "registry.local/pause:1"
 
 // containerdConfig returns containerd's configuration, with the folders of the node. Where root lacks CAP_SYS_RESOURCE,
-// as in many containers, pods only start with restrict_oom_score_adj. The shim is the one in the tools folder, also on a
-// machine that has another, and NRI plugins of the machine do not run.
+// as in many containers, pods only start with restrict_oom_score_adj. The shim is the one in the tools folder, also on
+// a machine that has another, and NRI plugins of the machine do not run.
 func (n *Node) containerdConfig() string {
 	return fmt.Sprintf(`version = 4
 root = %q
@@ -78,19 +78,21 @@ func (n *Node) kubeletConfig() map[string]any {
 		"containerRuntimeEndpoint": "unix://" + n.Containerd(),
 		"clusterDNS":               []any{dnsIP},
 		"clusterDomain":            "cluster.local",
-		"resolvConf":               n.path("resolv.conf"), // the file of this machine has servers and domains that pods cannot reach
-		"podLogsDir":               n.path("pod-logs"),
-		"volumePluginDir":          n.path("volume-plugins"),
-		"cgroupDriver":             "cgroupfs", // for machines without systemd
-		"cgroupRoot":               cgroup,
-		"failCgroupV1":             false, // some build machines have version 1
-		"failSwapOn":               false,
-		"healthzPort":              0,
+		// the file of this machine has servers and domains that pods cannot reach
+		"resolvConf":      n.path("resolv.conf"),
+		"podLogsDir":      n.path("pod-logs"),
+		"volumePluginDir": n.path("volume-plugins"),
+		"cgroupDriver":    "cgroupfs", // for machines without systemd
+		"cgroupRoot":      cgroup,
+		"failCgroupV1":    false, // some build machines have version 1
+		"failSwapOn":      false,
+		"healthzPort":     0,
 		// Frequent heartbeats, so that a lost node is detected early, see nodeGone.
-		"nodeLeaseDurationSeconds":    8,
-		"nodeStatusUpdateFrequency":   "4s",
-		"nodeStatusReportFrequency":   "5m", // unless it has changed
-		"evictionHard":                map[string]any{"nodefs.available": "1%", "imagefs.available": "1%", "memory.available": "100Mi"},
+		"nodeLeaseDurationSeconds":  8,
+		"nodeStatusUpdateFrequency": "4s",
+		"nodeStatusReportFrequency": "5m", // unless it has changed
+		"evictionHard": map[string]any{"nodefs.available": "1%", "imagefs.available": "1%",
+			"memory.available": "100Mi"},
 		"imageGCHighThresholdPercent": 100, // no registry has a removed image
 	}
 }

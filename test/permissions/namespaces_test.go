@@ -22,10 +22,12 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Cairn watches two namespaces, with Roles only: it writes nothing to a third, and sends no request that needs a ClusterRole.
+// Cairn watches two namespaces, with Roles only: it writes nothing to a third, and sends no request that needs a
+// ClusterRole.
 func TestInstallationInNamespacesNeedsOnlyRoles(t *testing.T) {
 	const first, second = "team-a", "team-b"
-	c := devcluster.StartDev(t, []string{"--split", "--audit-reads", "--namespaces=" + first + "," + second}, "--leader-elect")
+	c := devcluster.StartDev(t, []string{"--split", "--audit-reads", "--namespaces=" + first + "," + second},
+		"--leader-elect")
 	bindings := &rbacv1.ClusterRoleBindingList{}
 	if err := c.List(t.Context(), bindings); err != nil {
 		t.Fatal(err)
@@ -46,7 +48,8 @@ func TestInstallationInNamespacesNeedsOnlyRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := map[string]bool{first: true, second: true, system: true, metav1.NamespacePublic: true, metav1.NamespaceSystem: true}
+	allowed := map[string]bool{first: true, second: true, system: true, metav1.NamespacePublic: true,
+		metav1.NamespaceSystem: true}
 	denied := 0
 	for _, r := range requests {
 		switch {

@@ -1,4 +1,5 @@
-// Package permissions has a table of the permissions of Cairn's processes, and tests that they use each of them and need no others.
+// Package permissions has a table of the permissions of Cairn's processes, and tests that they use each of them and
+// need no others.
 package permissions
 
 import (
@@ -40,7 +41,8 @@ func All() ([]Permission, error) {
 	for _, role := range roles {
 		for _, rule := range role.Rules {
 			if len(rule.NonResourceURLs) > 0 {
-				return nil, fmt.Errorf("the role of the %s has non-resource URLs %v, which Cairn does not use", role.Half, rule.NonResourceURLs)
+				return nil, fmt.Errorf("the role of the %s has non-resource URLs %v, which Cairn does not use",
+					role.Half, rule.NonResourceURLs)
 			}
 			names := rule.ResourceNames
 			if len(names) == 0 {
@@ -77,7 +79,8 @@ var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delet
 // Table formats permissions for docs/how-to/access-audit.md.
 func Table(all []Permission) string {
 	places := map[chart.Scope]string{
-		chart.Watched: "in each namespace that Cairn watches", chart.Cluster: "in the cluster", chart.Own: "in Cairn's own namespace",
+		chart.Watched: "in each namespace that Cairn watches", chart.Cluster: "in the cluster",
+		chart.Own: "in Cairn's own namespace",
 	}
 	type section struct {
 		half  string

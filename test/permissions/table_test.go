@@ -47,7 +47,9 @@ func TestNoPermissionIsWide(t *testing.T) {
 		}
 	}
 	for _, role := range []string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"} {
-		if slices.ContainsFunc(all, func(p Permission) bool { return p.Resource == role+".rbac.authorization.k8s.io" }) {
+		if slices.ContainsFunc(all, func(p Permission) bool {
+			return p.Resource == role+".rbac.authorization.k8s.io"
+		}) {
 			t.Errorf("Cairn has a permission for %s", role)
 		}
 	}

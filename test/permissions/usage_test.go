@@ -33,15 +33,20 @@ const system = "cairn-system"
 
 // unused are the permissions that the scripts do not use, and why Cairn has them.
 var unused = map[string]string{
-	"operator update stacks.cairn.dev/finalizers": "no request needs it; the admission policies check whether the operator has it (files/policies)",
-	"operator update secrets cairn-keys":          "the component that starts first creates the keys",
-	"server update secrets cairn-keys":            "the component that starts first creates the keys",
-	"operator create states.cairn.dev":            "etcd was restored without the State, and its Stack is deleted",
-	"operator create leases.coordination.k8s.io":  "the chart creates the Lease; Argo CD excludes it",
-	"operator create stacks.cairn.dev":            "the server-side apply that creates a Stack requires it, and is recorded as a patch",
-	"operator get pods":                           "the cache does not have the pod of an attempt: it was lost, or another operator created it",
-	"operator patch events.events.k8s.io":         "client-go increments the count of a repeated event for the same version of an object",
-	// Pull requests need a Git provider: test/gitea runs them with the same roles, and checks that no request is denied.
+	"operator update stacks.cairn.dev/finalizers": "no request needs it; the admission policies check whether the " +
+		"operator has it (files/policies)",
+	"operator update secrets cairn-keys":         "the component that starts first creates the keys",
+	"server update secrets cairn-keys":           "the component that starts first creates the keys",
+	"operator create states.cairn.dev":           "etcd was restored without the State, and its Stack is deleted",
+	"operator create leases.coordination.k8s.io": "the chart creates the Lease; Argo CD excludes it",
+	"operator create stacks.cairn.dev": "the server-side apply that creates a Stack requires it, and is " +
+		"recorded as a patch",
+	"operator get pods": "the cache does not have the pod of an attempt: it was lost, or another " +
+		"operator created it",
+	"operator patch events.events.k8s.io": "client-go increments the count of a repeated event for the same version " +
+		"of an object",
+	// Pull requests need a Git provider: test/gitea runs them with the same roles, and checks that no request is
+	// denied.
 	"operator create localsubjectaccessreviews.authorization.k8s.io": "pull requests",
 	"operator create pullrequests.cairn.dev":                         "pull requests",
 	"operator get pullrequests.cairn.dev":                            "pull requests",
@@ -49,12 +54,14 @@ var unused = map[string]string{
 	"operator patch pullrequests.cairn.dev":                          "pull requests",
 	"operator patch pullrequests.cairn.dev/status":                   "pull requests",
 	"operator patch runs.cairn.dev":                                  "pull requests",
-	"operator cancel runs.cairn.dev":                                 "the admission policies check it when a Run of a pull request is canceled",
-	"server patch events.events.k8s.io":                              "client-go increments the count of a repeated event for the same version of an object",
+	"operator cancel runs.cairn.dev": "the admission policies check it when a Run of " +
+		"a pull request is canceled",
+	"server patch events.events.k8s.io": "client-go increments the count of a repeated event for the same version " +
+		"of an object",
 }
 
-// The scripts use Cairn as two processes, each with the permissions of its component only. No request is denied, and each permission
-// is used.
+// The scripts use Cairn as two processes, each with the permissions of its component only. No request is denied, and
+// each permission is used.
 func TestComponentsHaveExactlyThePermissionsThatTheyUse(t *testing.T) {
 	hooks := devcluster.FreeAddress(t)
 	c := devcluster.StartDev(t, []string{"--split", "--audit-reads"}, "--leader-elect", "--web-listen="+hooks)
@@ -100,8 +107,8 @@ func TestComponentsHaveExactlyThePermissionsThatTheyUse(t *testing.T) {
 	}
 }
 
-// watching is the permission to watch instead of to list: a client lists before it watches where the API server cannot stream the
-// initial list.
+// watching is the permission to watch instead of to list: a client lists before it watches where the API server cannot
+// stream the initial list.
 func watching(p Permission) Permission {
 	if p.Verb == "list" {
 		p.Verb = "watch"
@@ -111,7 +118,8 @@ func watching(p Permission) Permission {
 
 // scripts returns the parameters to run the scripts of a folder on a cluster, each in its own namespace.
 func scripts(c *devcluster.Cluster, hooks, dir string) testscript.Params {
-	environment := story.Environment{Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(), Host: "127.0.0.1"}
+	environment := story.Environment{Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks,
+		Audit: c.AuditLog(), Host: "127.0.0.1"}
 	commands := environment.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 		"orphaned-pod": func(ts *testscript.TestScript, _ bool, _ []string) {
@@ -123,7 +131,8 @@ func scripts(c *devcluster.Cluster, hooks, dir string) testscript.Params {
 	})
 	return testscript.Params{Dir: dir, Cmds: commands, Setup: func(env *testscript.Env) error {
 		name := story.Namespace(env)
-		if err := c.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		if err := c.Create(context.Background(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
 		return environment.Setup(env, name)
@@ -143,13 +152,16 @@ func browse(c *devcluster.Cluster, namespace, path string) error {
 		return err
 	}
 	public := &corev1.ConfigMap{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}, public); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName},
+		public); err != nil {
 		return err
 	}
-	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{own}}}}
 	defer web.CloseIdleConnections()
 	for _, what := range []string{"", "/events", "/access"} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/api/v1/namespaces/"+namespace+"/"+path+what, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+
+			"/api/v1/namespaces/"+namespace+"/"+path+what, nil)
 		if err != nil {
 			return err
 		}
@@ -171,23 +183,28 @@ func orphanedPod(c *devcluster.Cluster, namespace string, log func(string, ...an
 	defer cancel()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "orphaned", Finalizers: []string{"example.com/stay"}, // against the garbage collector
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "cairn.dev/v1alpha1", Kind: "Run", Name: "deleted-1", UID: "u", Controller: new(true)}},
+			// against the garbage collector
+			Namespace: namespace, Name: "orphaned", Finalizers: []string{"example.com/stay"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "cairn.dev/v1alpha1", Kind: "Run", Name: "deleted-1",
+				UID: "u", Controller: new(true)}},
 		},
-		Spec: corev1.PodSpec{NodeName: "none", ServiceAccountName: "default", Containers: []corev1.Container{{Name: "it", Image: "it"}}},
+		Spec: corev1.PodSpec{NodeName: "none", ServiceAccountName: "default",
+			Containers: []corev1.Container{{Name: "it", Image: "it"}}},
 	}
 	if err := c.Create(ctx, pod); err != nil {
 		return err
 	}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		Audiences: []string{runnerapi.Audience}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+		Audiences: []string{runnerapi.Audience}, BoundObjectRef: &authenticationv1.BoundObjectReference{
+			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
 	serviceAccount := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	if err := c.SubResource("token").Create(ctx, serviceAccount, token); err != nil {
 		return err
 	}
 	public := &corev1.ConfigMap{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}, public); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName},
+		public); err != nil {
 		return err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/v1/state", nil)

@@ -61,7 +61,8 @@ func New(ctx context.Context) (s *Server, err error) {
 		cmd.SysProcAttr, cmd.Dir = as, dir
 		return cmd
 	}
-	initdb := run("initdb", "--pgdata="+data, "--username="+s.User, "--pwfile="+password, "--auth=scram-sha-256", "--no-sync", "--no-instructions", "--locale=C")
+	initdb := run("initdb", "--pgdata="+data, "--username="+s.User, "--pwfile="+password, "--auth=scram-sha-256",
+		"--no-sync", "--no-instructions", "--locale=C")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}

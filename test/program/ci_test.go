@@ -127,7 +127,8 @@ func TestWorkflowRunsEachStage(t *testing.T) {
 	if len(list.Steps) == 0 || list.Outputs["stages"] != "${{ steps.list.outputs.stages }}" {
 		t.Fatalf("the job stages has %+v", list)
 	}
-	if last := list.Steps[len(list.Steps)-1]; last.ID != "list" || !strings.Contains(last.Run, "$(bash .ci/run --list)") {
+	if last := list.Steps[len(list.Steps)-1]; last.ID != "list" ||
+		!strings.Contains(last.Run, "$(bash .ci/run --list)") {
 		t.Errorf("the list of stages is of %+v", last)
 	}
 	if stage.Needs != "stages" || stage.Strategy.Matrix["stage"] != "${{ fromJSON(needs.stages.outputs.stages) }}" {

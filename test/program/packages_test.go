@@ -24,26 +24,30 @@ func TestPackages(t *testing.T) {
 		"says nothing when all is there": {programs: []string{"apt-get"}},
 		"names what is missing and how to install it": {
 			programs: []string{"apt-get"}, missing: []string{"git", "runc"}, fails: true,
-			says: "missing packages: git runc; install them as root: apt-get install -y --no-install-recommends git runc\n",
+			says: "missing packages: git runc; install them as root: apt-get install -y " +
+				"--no-install-recommends git runc\n",
 		},
 		"installs what is missing": {
 			programs: []string{"apt-get", "sudo"}, missing: []string{"git", "runc"}, args: []string{"install"},
 			says: "installing git runc\n", installed: installs,
 		},
 		"takes a program that is there without its package": {
-			programs: []string{"apt-get", "sudo", "skopeo"}, missing: []string{"git", "runc", "skopeo"}, args: []string{"install"},
+			programs: []string{"apt-get", "sudo", "skopeo"}, missing: []string{"git", "runc", "skopeo"},
+			args: []string{"install"},
 			says: "installing git runc\n", installed: installs,
 		},
 		"goes on where there is no apt-get": {
 			programs: []string{"sudo"}, missing: []string{"git"}, args: []string{"install"},
-			says: "not found, by the names of Debian's packages: git; this system has no apt-get: install what is missing with its own package manager\n",
+			says: "not found, by the names of Debian's packages: git; this system has no apt-get: install what is " +
+				"missing with its own package manager\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin, log := t.TempDir(), filepath.Join(t.TempDir(), "installed")
 			put := func(name, script string) {
 				t.Helper()
-				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/bash\n"+script+"\n"), 0o700); err != nil {
+				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/bash\n"+script+"\n"),
+					0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -63,7 +67,8 @@ func TestPackages(t *testing.T) {
 			if _, err := os.Stat("../../tools/packages"); err != nil { // go test does not see what bash reads
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), "/bin/bash", append([]string{"../../tools/packages"}, tt.args...)...)
+			cmd := exec.CommandContext(t.Context(), "/bin/bash",
+				append([]string{"../../tools/packages"}, tt.args...)...)
 			cmd.Env = []string{"PATH=" + bin, "LOG=" + log, "MISSING=" + strings.Join(tt.missing, " ")}
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tt.fails || string(out) != tt.says {

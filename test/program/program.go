@@ -8,8 +8,8 @@ import (
 	"cairn.dev/cairn/dev/tools"
 )
 
-// Path is where make tools puts a program. A test that asks for it is left out of go test -short, which needs Go and git alone and
-// takes seconds.
+// Path is where make tools puts a program. A test that asks for it is left out of go test -short, which needs Go and
+// git alone and takes seconds.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	if testing.Short() {
@@ -33,7 +33,8 @@ func CollectLess() {
 	}
 }
 
-// Garbage returns the variable that CollectLess sets, for a program with an environment of its own. A benchmark gets none.
+// Garbage returns the variable that CollectLess sets, for a program with an environment of its own. A benchmark gets
+// none.
 func Garbage(t testing.TB) []string {
 	if _, measured := t.(*testing.B); measured {
 		return nil

@@ -16,13 +16,13 @@ import (
 )
 
 var (
-	// commandInText is a command in a text, with its first argument. Prose after the name of the program is not: see notCommands. Nor
-	// is /cairn, which begins a command in a comment of a pull request.
+	// commandInText is a command in a text, with its first argument. Prose after the name of the program is not: see
+	// notCommands. Nor is /cairn, which begins a command in a comment of a pull request.
 	commandInText = regexp.MustCompile(`(?:^|[^/\w])cairn ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?`)
 	// commandInMarkdown is one in a code span or at the start of a line of code.
 	commandInMarkdown = regexp.MustCompile("(?m)(?:`| {4}|\\| )(?:kubectl )?cairn ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
-	// commandLine is a command in a text up to its end, as far as that shows: the end of a code span, of a line, or of a
-	// command of the shell.
+	// commandLine is a command in a text up to its end, as far as that shows: the end of a code span, of a line, or of
+	// a command of the shell.
 	commandLine = regexp.MustCompile("(?:^|[^/\\w])cairn ((?:[a-z][a-z-]*)(?: [^`\n|;&#<>()]+)?)")
 	// flagInText is a flag, with or without a value.
 	flagInText = regexp.MustCompile(`^(?:--[a-z][a-z-]*(?:=.*)?|-[a-zA-Z])$`)
@@ -125,6 +125,7 @@ func hasFlag(cmd *cobra.Command, word string) bool {
 		return name == "help" || name == "version" || cmd.Flag(name) != nil || cmd.InheritedFlags().Lookup(name) != nil
 	}
 	short := strings.TrimPrefix(word, "-")
-	return short == "h" || cmd.Flags().ShorthandLookup(short) != nil || cmd.PersistentFlags().ShorthandLookup(short) != nil ||
+	return short == "h" || cmd.Flags().ShorthandLookup(short) != nil ||
+		cmd.PersistentFlags().ShorthandLookup(short) != nil ||
 		cmd.InheritedFlags().ShorthandLookup(short) != nil
 }

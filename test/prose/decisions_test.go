@@ -10,7 +10,8 @@ import (
 )
 
 // decisionNote is the head of a decision note: number, title, status and date.
-var decisionNote = regexp.MustCompile(`\A# ([0-9]+)\. (.+)\n\n\*\*Status\*\*: ((?:accepted|proposed|replaced by \[decision [0-9]+\]\([^)]*\)), ([0-9-]{10})\.)`)
+var decisionNote = regexp.MustCompile(
+	`\A# ([0-9]+)\. (.+)\n\n\*\*Status\*\*: ((?:accepted|proposed|replaced by \[decision [0-9]+\]\([^)]*\)), ([0-9-]{10})\.)`)
 
 // TestDecisionsAreListed checks that each decision note has a number, a status and a date, and that the index has
 // exactly the notes.

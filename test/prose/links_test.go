@@ -109,7 +109,8 @@ func TestPagesThatMessagesName(t *testing.T) {
 			textsOf(p.TypesInfo, file, func(at token.Pos, text string) {
 				where := p.Fset.Position(at)
 				if path := pathOfDocs.FindString(text); path != "" {
-					t.Errorf("%s: %s is a path of the repository: write version.Docs and the page", where, strings.TrimSpace(path))
+					t.Errorf("%s: %s is a path of the repository: write version.Docs and the page", where,
+						strings.TrimSpace(path))
 				}
 				for _, match := range docsURL.FindAllStringSubmatch(text, -1) {
 					found++
@@ -149,7 +150,8 @@ func TestBrokenLinkIsReported(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")
 	text := "# Access, and why\n## Twice\n## Twice\n```\n# none\n```\n" +
-		"[a](#access-and-why) [b](page.md#twice-1) [c](.) [d](https://example.com/x#y)\n[e](other.md) `[x](other.md)` [f](#none) [g](page.md#thrice)\n"
+		"[a](#access-and-why) [b](page.md#twice-1) [c](.) [d](https://example.com/x#y)\n[e](other.md) " +
+		"`[x](other.md)` [f](#none) [g](page.md#thrice)\n"
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 // Command prose writes the texts of Go files that a user reads into a folder, for a prose linter: `make lint`.
 //
-// Each Go file becomes a Markdown file of the same name that has the text of its string literals, and with -comments that of its
-// comments, on the lines where the code has them, so that the linter reports the right lines. A literal is prose when it has
-// three words or more. Tests have no users and are left out, except with -tests: then the comments of all Go files and of
-// scripts (.txtar) are written, and the names of tests as words, but no literals.
+// Each Go file becomes a Markdown file of the same name that has the text of its string literals, and with -comments
+// that of its comments, on the lines where the code has them, so that the linter reports the right lines. A literal is
+// prose when it has three words or more. Tests have no users and are left out, except with -tests: then the comments of
+// all Go files and of scripts (.txtar) are written, and the names of tests as words, but no literals.
 package main
 
 import (
@@ -82,7 +82,8 @@ func isText(name string, tests bool) bool {
 	case ".txtar":
 		return tests
 	case ".go":
-		return (tests || !strings.HasSuffix(name, "_test.go")) && !strings.HasPrefix(filepath.Base(name), "zz_generated")
+		return (tests || !strings.HasSuffix(name, "_test.go")) && !strings.HasPrefix(filepath.Base(name),
+			"zz_generated")
 	}
 	return false
 }

@@ -3,10 +3,13 @@ package main
 import "testing"
 
 func TestTextsHaveTheirLines(t *testing.T) {
-	source := "// Package a is a package.\npackage a\n\n//nolint:all // because\nvar a = \"too short\"\n\n// B is a value.\nvar b = f(\"the Run %s has failed\", `first line of it\nsecond`)\n\ntype c struct {\n\td int `json:\"not a text at all\"`\n}\n"
+	source := "// Package a is a package.\npackage a\n\n//nolint:all // because\nvar a = \"too short\"\n\n// B is a " +
+		"value.\nvar b = f(\"the Run %s has failed\", `first line of it\nsecond`)\n\ntype c struct {\n\td int " +
+		"`json:\"not a text at all\"`\n}\n"
 	for comments, want := range map[bool]string{
 		false: "\n\n\n\n\n\n\nthe Run X has failed first line of it \nsecond \n\n\n\n\n",
-		true:  " Package a is a package. \n\n\n\n\n\n B is a value. \nthe Run X has failed first line of it \nsecond \n\n\n\n\n",
+		true: " Package a is a package. \n\n\n\n\n\n B is a value. \nthe Run X has failed first line of it " +
+			"\nsecond \n\n\n\n\n",
 	} {
 		got, err := prose("a.go", []byte(source), true, comments)
 		if err != nil || string(got) != want {

@@ -22,8 +22,8 @@ var fencedYAML = regexp.MustCompile("(?s)\n( *)```yaml(\n.*?\n) *```")
 
 var kindOfCairn = regexp.MustCompile(`kind: (Stack|StackSet|StackGrant|Repository)\n`)
 
-// manifests returns the Stacks, StackSets, StackGrants and Repositories in the blocks of YAML of a page. A block that is only a spec
-// is one of a Stack.
+// manifests returns the Stacks, StackSets, StackGrants and Repositories in the blocks of YAML of a page. A block that
+// is only a spec is one of a Stack.
 func manifests(page string) (all []string) {
 	for _, block := range fencedYAML.FindAllStringSubmatch(page, -1) {
 		text := strings.ReplaceAll(block[2], "\n"+block[1], "\n")

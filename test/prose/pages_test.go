@@ -37,7 +37,8 @@ func longLines(page string) (numbers []int) {
 		}
 		hidden := fenced || comment
 		comment = comment && !strings.Contains(text, "-->")
-		if hidden || strings.HasPrefix(text, "|") || strings.HasPrefix(line, "    ") || utf8.RuneCountInString(line) <= longestLine {
+		if hidden || strings.HasPrefix(text, "|") || strings.HasPrefix(line, "    ") ||
+			utf8.RuneCountInString(line) <= longestLine {
 			continue
 		}
 		words := unbreakable.ReplaceAllStringFunc(line[len(marker.FindString(line)):], func(part string) string {

@@ -27,7 +27,8 @@ func TestReasonsAreRegistered(t *testing.T) {
 	}
 	constants := constantsOfAPI(t, "Reason", "Event", "Failure", "Phase")
 	for name, value := range constants {
-		finished := strings.HasPrefix(name, "Phase") && v1alpha1.RunPhase(value).Finished() // a Run has another reason then
+		// a Run has another reason then
+		finished := strings.HasPrefix(name, "Phase") && v1alpha1.RunPhase(value).Finished()
 		if !registered[value] && !finished {
 			t.Errorf("v1alpha1.Reasons does not have %s", name)
 		}
@@ -45,7 +46,8 @@ func TestReasonsAreRegistered(t *testing.T) {
 func TestReasonsThatStacksGet(t *testing.T) {
 	seen := 0
 	for _, p := range program(t) {
-		if p.PkgPath != "cairn.dev/cairn/internal/controller/stack" && !strings.HasPrefix(p.PkgPath, "cairn.dev/cairn/internal/controller/stack/") {
+		if p.PkgPath != "cairn.dev/cairn/internal/controller/stack" &&
+			!strings.HasPrefix(p.PkgPath, "cairn.dev/cairn/internal/controller/stack/") {
 			continue
 		}
 		compared := map[ast.Expr]bool{}
@@ -66,7 +68,8 @@ func TestReasonsThatStacksGet(t *testing.T) {
 					seen++
 					r, _ := v1alpha1.ReasonNamed(constant.StringVal(c.Val()))
 					if r.In&(v1alpha1.InStack|v1alpha1.InOther) == 0 {
-						t.Errorf("%s: the table of reasons does not have %s for a Stack", p.Fset.Position(n.Pos()), c.Name())
+						t.Errorf("%s: the table of reasons does not have %s for a Stack", p.Fset.Position(n.Pos()),
+							c.Name())
 					}
 				}
 				return true

@@ -164,7 +164,8 @@ func TestLiteralValues(t *testing.T) {
 		`if t.Reason == "Evicted" {}`:                       0,
 	} {
 		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, "x.go", "package x\nfunc stalled(reason, text string) {}\nfunc f() {\n"+code+"\n}", 0)
+		file, err := parser.ParseFile(fset, "x.go", "package x\nfunc stalled(reason, text string) {}\nfunc f() {\n"+
+			code+"\n}", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

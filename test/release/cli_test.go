@@ -90,12 +90,14 @@ func checkCommandLine(t *testing.T, files string, platforms ...string) {
 			name, program, migrate = strings.TrimSuffix(name, ".tar.gz")+".zip", program+".exe", migrate+".exe"
 		}
 		data := read(t, filepath.Join(files, name))
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.SHA256 || filepath.Base(p.URI) != name || p.Bin != program {
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.SHA256 || filepath.Base(p.URI) != name ||
+			p.Bin != program {
 			t.Errorf("%s has the checksum %x; the manifest for krew has %+v", name, sum, p)
 		}
 		content := unpack(t, name, data)
 		for _, want := range []string{
-			program, migrate, "LICENSE", "man/man1/cairn.1", "man/man1/cairn-approve.1", "completions/cairn.bash", "completions/_cairn",
+			program, migrate, "LICENSE", "man/man1/cairn.1", "man/man1/cairn-approve.1", "completions/cairn.bash",
+			"completions/_cairn",
 			"completions/cairn.fish", "completions/cairn.ps1", "completions/kubectl_complete-cairn",
 		} {
 			if len(content[want]) == 0 {
@@ -164,7 +166,8 @@ func checkPrograms(t *testing.T, program, migrate []byte) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte("terraform {\n  backend \"s3\" {}\n}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte("terraform {\n  backend \"s3\" {}\n}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{

@@ -1,7 +1,7 @@
 //go:build e2e
 
-// Package release tests the results of `make images` and `make release`. The tests run as root, and need buildah, skopeo,
-// umoci and a registry.
+// Package release tests the results of `make images` and `make release`. The tests run as root, and need buildah,
+// skopeo, umoci and a registry.
 package release
 
 import (
@@ -132,7 +132,8 @@ type config struct {
 
 func (i *image) config() (c config) {
 	i.Helper()
-	if err := json.Unmarshal([]byte(run(i.T, "skopeo", "inspect", "--config", "oci-archive:"+i.archive)), &c); err != nil {
+	if err := json.Unmarshal([]byte(run(i.T, "skopeo", "inspect", "--config", "oci-archive:"+i.archive)),
+		&c); err != nil {
 		i.Fatal(err)
 	}
 	return c
@@ -142,7 +143,8 @@ func TestImagesHaveLabelsAndRunAsNonRoot(t *testing.T) {
 	for _, name := range []string{"cairn", "cairn-tools"} {
 		i := built(t, name)
 		c := i.config()
-		if c.Config.User != "65532:65532" || c.Config.WorkingDir != "/home/nonroot" || !slices.Contains(c.Config.Env, "HOME=/home/nonroot") {
+		if c.Config.User != "65532:65532" || c.Config.WorkingDir != "/home/nonroot" ||
+			!slices.Contains(c.Config.Env, "HOME=/home/nonroot") {
 			t.Errorf("%s: %+v", name, c.Config)
 		}
 		for _, label := range []string{"title", "description", "source", "licenses", "version", "revision"} {
@@ -192,7 +194,8 @@ func TestServerImageHasNoShellAndNoScripts(t *testing.T) {
 		"/usr/local/bin/cairn-runner":     "version",
 	} {
 		out, err := i.inside(t.Context(), nil, program, argument)
-		if want := i.config().Config.Labels["org.opencontainers.image.version"]; err != nil || strings.TrimSpace(out) != want {
+		if want := i.config().Config.Labels["org.opencontainers.image.version"]; err != nil ||
+			strings.TrimSpace(out) != want {
 			t.Errorf("%s: %s, %v; want %s", program, out, err, want)
 		}
 		file, err := elf.Open(filepath.Join(i.root, program))
@@ -236,8 +239,8 @@ func (i *image) head(path string, n int64) string {
 	return string(data)
 }
 
-// hasLibraries checks that the image has the libraries of each program and library, for its architecture: packages that only scripts
-// of other packages need are omitted.
+// hasLibraries checks that the image has the libraries of each program and library, for its architecture: packages that
+// only scripts of other packages need are omitted.
 func (i *image) hasLibraries() {
 	i.Helper()
 	type binary struct {
@@ -292,12 +295,14 @@ func TestGitWorksInServerImageWithoutShell(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	// The first replaces git by a script that records what it starts; the second reads /proc.
-	out, err := i.inside(t.Context(), nil, "/git.test", "-test.v", "-test.skip", "^(TestGitStartsNoShell|TestIdleProcessesEnd)$")
+	out, err := i.inside(t.Context(), nil, "/git.test", "-test.v", "-test.skip",
+		"^(TestGitStartsNoShell|TestIdleProcessesEnd)$")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, name := range []string{
-		"TestSSH", "TestCredentialsAreAccepted/a_username_and_a_password,_TLS_true", "TestCredentialsAreAccepted/a_token,_TLS_true", "TestFetchErrorsNameTheRemedyAndNoCredential",
+		"TestSSH", "TestCredentialsAreAccepted/a_username_and_a_password,_TLS_true",
+		"TestCredentialsAreAccepted/a_token,_TLS_true", "TestFetchErrorsNameTheRemedyAndNoCredential",
 		"TestArchiveHasTheFilesOfSubmodules", "TestArchiveHasTheContentOfLFSFiles",
 	} {
 		if !strings.Contains(out, "--- PASS: "+name+" ") {
@@ -310,7 +315,8 @@ func TestToolsImageHasProgramsOfStacks(t *testing.T) {
 	i := built(t, "cairn-tools")
 	i.hasLibraries()
 	for program, want := range map[string]string{
-		"tofu version": "OpenTofu v", "git --version": "git version", "ssh -V": "OpenSSH", "curl --version": "https", "jq --version": "jq-", "id -un": "nonroot",
+		"tofu version": "OpenTofu v", "git --version": "git version", "ssh -V": "OpenSSH", "curl --version": "https",
+		"jq --version": "jq-", "id -un": "nonroot",
 		// Users can install packages, although the image was unpacked rather than installed.
 		"dpkg --audit": "",
 		"dpkg-query -Wf '${db:Status-Status}' git jq":                                   "installedinstalled",

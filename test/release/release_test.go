@@ -31,7 +31,8 @@ func registry(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s/data}}\nhttp: {addr: %q}\n", dir, address)
+	config := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %s/data}}\nhttp: "+
+		"{addr: %q}\n", dir, address)
 	if err := os.WriteFile(dir+"/config.yaml", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,8 @@ func release(t *testing.T, dir, to string, env ...string) (string, error) {
 
 func TestReleaseRequiresVersion(t *testing.T) {
 	for _, version := range []string{"latest", "v1", "v1.2.3+dirty", "1.2.3 4"} {
-		if out, err := release(t, t.TempDir(), "127.0.0.1:1", "VERSION="+version); err == nil || !strings.Contains(out, "no tag such as v1.2.3") {
+		if out, err := release(t, t.TempDir(), "127.0.0.1:1", "VERSION="+version); err == nil ||
+			!strings.Contains(out, "no tag such as v1.2.3") {
 			t.Errorf("%q: %s, %v", version, out, err)
 		}
 	}
@@ -83,7 +85,8 @@ func TestReleaseRequiresVersion(t *testing.T) {
 // A release goes from this checkout to a registry on this machine, and is downloaded from there as users do.
 func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 	address, dir, k := registry(t), t.TempDir(), newKey(t)
-	if out, err := release(t, dir, address, append(k.env, "VERSION=v"+version, "BASES=local", "PLAIN_HTTP=1")...); err != nil {
+	if out, err := release(t, dir, address, append(k.env, "VERSION=v"+version, "BASES=local",
+		"PLAIN_HTTP=1")...); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	files := filepath.Join(dir, "files")
@@ -91,20 +94,24 @@ func TestReleaseCanBeDownloadedFromRegistry(t *testing.T) {
 		checkIndex(t, address, files, name)
 		for _, arch := range []string{"amd64", "arm64"} {
 			i := open(t, filepath.Join(dir, arch, name+".tar"))
-			if c := i.config(); c.Architecture != arch || c.Config.Labels["org.opencontainers.image.version"] != "v"+version {
+			if c := i.config(); c.Architecture != arch || c.Config.Labels["org.opencontainers.image.version"] != "v"+
+				version {
 				t.Errorf("%s for %s: %+v", name, arch, c)
 			}
 			i.hasLibraries()
 			if name == "cairn" {
 				i.noShell()
 			}
-			checkSBOM(t, filepath.Join(files, fmt.Sprintf("%s-%s-linux-%s.spdx.json", name, version, arch)), address+"/"+name, contents[name]...)
+			checkSBOM(t, filepath.Join(files, fmt.Sprintf("%s-%s-linux-%s.spdx.json", name, version, arch)), address+
+				"/"+name, contents[name]...)
 		}
 	}
-	platforms := []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+	platforms := []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64",
+		"windows/arm64"}
 	checkCommandLine(t, files, platforms...)
 	for _, platform := range platforms {
-		for name, module := range map[string]string{"cairn-cli": "cairn.dev/cairn", "cairn-migrate": "cairn.dev/cairn/migrate"} {
+		for name, module := range map[string]string{"cairn-cli": "cairn.dev/cairn",
+			"cairn-migrate": "cairn.dev/cairn/migrate"} {
 			file := fmt.Sprintf("%s-%s-%s.spdx.json", name, version, strings.ReplaceAll(platform, "/", "-"))
 			checkSBOM(t, filepath.Join(files, file), name, "stdlib", module, "github.com/spf13/cobra")
 		}
@@ -129,12 +136,14 @@ func checkIndex(t *testing.T, address, files, name string) {
 	if err := json.Unmarshal([]byte(raw), &index); err != nil {
 		t.Fatal(err)
 	}
-	if len(index.Manifests) != 2 || !strings.Contains(index.MediaType, "image.index") && !strings.Contains(index.MediaType, "manifest.list") {
+	if len(index.Manifests) != 2 || !strings.Contains(index.MediaType, "image.index") &&
+		!strings.Contains(index.MediaType, "manifest.list") {
 		t.Errorf("%s is %s", reference, raw)
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
 		var c config
-		if err := json.Unmarshal([]byte(run(t, "skopeo", "--override-arch", arch, "inspect", "--config", "--tls-verify=false", "docker://"+reference)), &c); err != nil {
+		if err := json.Unmarshal([]byte(run(t, "skopeo", "--override-arch", arch, "inspect", "--config",
+			"--tls-verify=false", "docker://"+reference)), &c); err != nil {
 			t.Fatal(err)
 		}
 		if c.Architecture != arch {
@@ -143,7 +152,8 @@ func checkIndex(t *testing.T, address, files, name string) {
 	}
 	sum := sha256.Sum256([]byte(raw))
 	list, err := os.ReadFile(filepath.Join(files, "images.txt"))
-	if want := reference + "@sha256:" + hex.EncodeToString(sum[:]) + "\n"; err != nil || !strings.Contains(string(list), want) {
+	if want := reference + "@sha256:" + hex.EncodeToString(sum[:]) + "\n"; err != nil ||
+		!strings.Contains(string(list), want) {
 		t.Errorf("images.txt is %s, %v; want %s in it", list, err, want)
 	}
 }
@@ -238,7 +248,8 @@ func pushed(t *testing.T, files string, lists ...string) (references []string) {
 	return references
 }
 
-// pinned are the images of the release as the chart names them: by the digests of the indexes that the registry has now.
+// pinned are the images of the release as the chart names them: by the digests of the indexes that the registry has
+// now.
 func pinned(t *testing.T, files string) []string {
 	t.Helper()
 	names := pushed(t, files, "images.txt")
@@ -254,7 +265,8 @@ func checkManifest(t *testing.T, files string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append(pinned(t, files), "kind: Namespace\n", "kind: CustomResourceDefinition\n", "kind: Deployment\n") {
+	for _, want := range append(pinned(t, files), "kind: Namespace\n", "kind: CustomResourceDefinition\n",
+		"kind: Deployment\n") {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("cairn.yaml has no %q", want)
 		}

@@ -31,7 +31,8 @@ func newKey(t *testing.T) key {
 	dir := t.TempDir()
 	run(t, cosign, "generate-key-pair", "--output-key-prefix", dir+"/release")
 	run(t, cosign, "signing-config", "create", "--out", dir+"/services.json")
-	return key{cosign, dir + "/release.pub", []string{"COSIGN_KEY=" + dir + "/release.key", "SIGNING_CONFIG=" + dir + "/services.json"}}
+	return key{cosign, dir + "/release.pub", []string{"COSIGN_KEY=" + dir + "/release.key", "SIGNING_CONFIG=" + dir +
+		"/services.json"}}
 }
 
 // verify runs a command of cosign that verifies, as docs/how-to/images.md has it.
@@ -91,7 +92,8 @@ func checkSignatures(t *testing.T, k key, files string) {
 	// The image of each architecture, which a cluster may name by its own digest.
 	for _, reference := range pushed[:2] {
 		var index struct{ Manifests []struct{ Digest string } }
-		if err := json.Unmarshal([]byte(run(t, "skopeo", "inspect", "--raw", "--tls-verify=false", "docker://"+reference)), &index); err != nil {
+		if err := json.Unmarshal([]byte(run(t, "skopeo", "inspect", "--raw", "--tls-verify=false", "docker://"+
+			reference)), &index); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range index.Manifests {
@@ -119,7 +121,8 @@ func checkProvenance(t *testing.T, envelope, commit string) {
 		t.Fatal(err)
 	}
 	build, ran := p.Predicate.BuildDefinition, p.Predicate.RunDetails
-	if build.BuildType == "" || build.ExternalParameters.Version != "v"+version || ran.Builder.ID == "" || ran.Metadata.StartedOn == "" || ran.Metadata.FinishedOn == "" ||
+	if build.BuildType == "" || build.ExternalParameters.Version != "v"+version || ran.Builder.ID == "" ||
+		ran.Metadata.StartedOn == "" || ran.Metadata.FinishedOn == "" ||
 		len(build.ResolvedDependencies) == 0 || build.ResolvedDependencies[0].Digest.GitCommit != commit {
 		t.Errorf("the provenance is %s", payload)
 	}

@@ -100,7 +100,8 @@ func (m *Mirror) Asked(file string) int {
 func (m *Mirror) SignWithAnotherKey() {
 	m.t.Helper()
 	var err error
-	if m.signer, err = openpgp.NewEntity("Maker", "", "maker@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA}); err != nil {
+	if m.signer, err = openpgp.NewEntity("Maker", "", "maker@example.com",
+		&packet.Config{Algorithm: packet.PubKeyAlgoEdDSA}); err != nil {
 		m.t.Fatal(err)
 	}
 	var text bytes.Buffer

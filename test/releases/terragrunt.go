@@ -1,8 +1,9 @@
 package releases
 
-// Terragrunt does for the tests what Terragrunt 1.0.0 does with a folder: it asks git for the root of the repository where the source
-// does, copies the source and then the folder into a folder of its cache, and runs the engine there. Of a dependency it takes the one
-// mocked output for the one input that names it, as Terragrunt does while the other unit has no state.
+// Terragrunt does for the tests what Terragrunt 1.0.0 does with a folder: it asks git for the root of the repository
+// where the source does, copies the source and then the folder into a folder of its cache, and runs the engine there.
+// Of a dependency it takes the one mocked output for the one input that names it, as Terragrunt does while the other
+// unit has no state.
 const Terragrunt = `#!/bin/sh
 if [ "$1" = --version ]; then echo terragrunt version v1.0.0; exit; fi
 [ "$1" = run ] || exit 64

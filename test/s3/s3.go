@@ -43,7 +43,8 @@ func New(ctx context.Context, host, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Endpoint: "http://" + address, AccessKey: "test-" + rand.Text(), SecretKey: rand.Text(), Dir: filepath.Join(dir, "buckets")}
+	s := &Server{Endpoint: "http://" + address, AccessKey: "test-" + rand.Text(), SecretKey: rand.Text(),
+		Dir: filepath.Join(dir, "buckets")}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -72,8 +73,8 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// ETags are extended attributes of the objects' files. In files of their own (--sidecar) they would change before the
-	// objects do, and a write with If-Match could replace an object that its reader has not seen.
+	// ETags are extended attributes of the objects' files. In files of their own (--sidecar) they would change before
+	// the objects do, and a write with If-Match could replace an object that its reader has not seen.
 	command := exec.CommandContext(context.WithoutCancel(ctx), program,
 		"--quiet", "--region", Region, "--health", "/health", "--port", address.Host, "posix", s.Dir)
 	command.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+s.AccessKey, "ROOT_SECRET_ACCESS_KEY="+s.SecretKey)

@@ -29,8 +29,8 @@ func (i *Install) Writes(since time.Time) map[string]int {
 	return counts
 }
 
-// Requests counts the requests of Cairn since a time: those that read past the cache, and those that write. A watch that
-// begins again is none of them.
+// Requests counts the requests of Cairn since a time: those that read past the cache, and those that write. A watch
+// that begins again is none of them.
 func (i *Install) Requests(since time.Time) (reads, writes map[string]int) {
 	i.Helper()
 	all, err := dev.Requests(i.AuditLog(), since, func(r dev.Request) bool { return isCairn(r.UserAgent) })
@@ -59,9 +59,9 @@ func Sum(counts map[string]int) (n int) {
 	return n
 }
 
-// Decisions returns, for each change of a Stack's spec since a time, the duration from the response to the change to the
-// receipt of the operator's write that names the new Run: the watch and the decision, without the API server's time for the
-// two writes. A negative duration is a watch event that arrived before the response.
+// Decisions returns, for each change of a Stack's spec since a time, the duration from the response to the change to
+// the receipt of the operator's write that names the new Run: the watch and the decision, without the API server's time
+// for the two writes. A negative duration is a watch event that arrived before the response.
 func (i *Install) Decisions(since time.Time) []time.Duration {
 	i.Helper()
 	file, err := os.Open(i.AuditLog())

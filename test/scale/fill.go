@@ -80,7 +80,8 @@ func number(n int) *apiextensionsv1.JSON {
 func (i *Install) NewNamespace(name string) *corev1.Secret {
 	i.Helper()
 	ctx := context.Background()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: settings}, StringData: map[string]string{"token": name}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: settings},
+		StringData: map[string]string{"token": name}}
 	for _, o := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, secret} {
 		if err := i.Create(ctx, o); err != nil {
 			i.Fatal(err)
@@ -157,7 +158,8 @@ func (h *History) read(runs int) {
 		i.Fatal(err)
 	}
 	keys, err := pki.LoadKeys(ctx, pki.KeysOptions{
-		Client: i, Secret: types.NamespacedName{Namespace: systemNamespace, Name: "cairn-keys"}, BucketURL: i.bucketURL(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Client: i, Secret: types.NamespacedName{Namespace: systemNamespace, Name: "cairn-keys"},
+		BucketURL: i.bucketURL(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		i.Fatal(err)
@@ -259,7 +261,8 @@ func (h *History) Fill(n int) {
 	for ns := h.copies / StacksANamespace; ns <= (n-1)/StacksANamespace; ns++ {
 		if ns*StacksANamespace < h.copies {
 			secret := &corev1.Secret{}
-			if err := i.Get(context.Background(), client.ObjectKey{Namespace: NamespaceOf(h.copies), Name: settings}, secret); err != nil {
+			if err := i.Get(context.Background(), client.ObjectKey{Namespace: NamespaceOf(h.copies), Name: settings},
+				secret); err != nil {
 				i.Fatal(err)
 			}
 			versions.Store(NamespaceOf(h.copies), versionOf(secret))
@@ -315,7 +318,8 @@ func (h *History) copy(i int, secret string) ([]keyValue, error) {
 	if err := h.bucket.PutOnce(context.Background(), "inputs/"+digest, data); err != nil {
 		return nil, err
 	}
-	swaps := []string{firstNamespace, NamespaceOf(i), firstStack, NameOf(i), h.digest, digest, `"value":` + first, fmt.Sprintf(`"value":%d`, SizeOf(i))}
+	swaps := []string{firstNamespace, NamespaceOf(i), firstStack, NameOf(i), h.digest, digest, `"value":` + first,
+		fmt.Sprintf(`"value":%d`, SizeOf(i))}
 	for _, uid := range h.uids {
 		swaps = append(swaps, uid, string(uuid.NewUUID()))
 	}

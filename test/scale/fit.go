@@ -32,8 +32,8 @@ func Line(x, y []float64) (begin, slope float64) {
 	return my - slope*mx, slope
 }
 
-// Grows reports whether samples at equal intervals grow: the fitted line rises by more than slack over the whole time, and the
-// mean of the last third exceeds that of the first one by more than slack. A single peak does neither.
+// Grows reports whether samples at equal intervals grow: the fitted line rises by more than slack over the whole time,
+// and the mean of the last third exceeds that of the first one by more than slack. A single peak does neither.
 func Grows(samples []float64, slack float64) bool {
 	if len(samples) < 3 {
 		return false

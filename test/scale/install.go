@@ -32,8 +32,8 @@ type Install struct {
 	args          []string
 }
 
-// Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test. The arguments are further
-// ones of `cairn dev`.
+// Start starts an API server with Cairn's CRDs and a simulated node, until the end of the test. The arguments are
+// further ones of `cairn dev`.
 func Start(t testing.TB, args ...string) *Install {
 	t.Helper()
 	c := devcluster.StartDev(t, append([]string{"--bare", "--split"}, args...))
@@ -57,7 +57,8 @@ func Start(t testing.TB, args ...string) *Install {
 	i.listen = devcluster.FreeAddress(t)
 	i.store = "https://" + i.listen
 	i.args = []string{
-		"--namespace=" + systemNamespace, "--allowed-address=127.0.0.0/8", "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
+		"--namespace=" + systemNamespace, "--allowed-address=127.0.0.0/8", "--bucket=" + i.bucketURL(), "--cache=" +
+			filepath.Join(c.Data, "cache"),
 		"--listen=" + i.listen, "--server-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}
@@ -68,7 +69,8 @@ func (i *Install) bucketURL() string {
 	return (&url.URL{Scheme: "file", Path: filepath.Join(i.Data, "bucket")}).String()
 }
 
-// Begin starts `cairn-controller operator` or `cairn-controller server` with further arguments, and waits until it is ready.
+// Begin starts `cairn-controller operator` or `cairn-controller server` with further arguments, and waits until it is
+// ready.
 func (i *Install) Begin(half string, args ...string) *Process {
 	i.Helper()
 	p := i.begin(half, args...)
@@ -84,9 +86,11 @@ func (i *Install) begin(half string, args ...string) *Process {
 	i.Helper()
 	metrics, health, pprof := devcluster.FreeAddress(i), devcluster.FreeAddress(i), devcluster.FreeAddress(i)
 	all := append([]string{
-		half, "--kubeconfig=" + filepath.Join(i.Data, half+".kubeconfig"), "--metrics-address=" + metrics, "--health-address=" + health, "--pprof-address=" + pprof,
+		half, "--kubeconfig=" + filepath.Join(i.Data, half+".kubeconfig"), "--metrics-address=" + metrics,
+		"--health-address=" + health, "--pprof-address=" + pprof,
 	}, i.args...)
-	p, err := Begin(half, filepath.Join(i.Bin, "cairn-controller"), filepath.Join(i.Data, half+".log"), append(all, args...)...)
+	p, err := Begin(half, filepath.Join(i.Bin, "cairn-controller"), filepath.Join(i.Data, half+".log"),
+		append(all, args...)...)
 	if err != nil {
 		i.Fatalf("%v: run make build first", err)
 	}
@@ -115,7 +119,8 @@ func (i *Install) Quiet(p *Process, stacks int, deadline time.Duration) (time.Ti
 		}
 		total := v["controller_runtime_reconcile_total"]
 		switch {
-		case v["controller_runtime_reconcile_total/stack"] < float64(stacks), v["workqueue_depth"] > 0, v["controller_runtime_active_workers"] > 0, total != done:
+		case v["controller_runtime_reconcile_total/stack"] < float64(stacks), v["workqueue_depth"] > 0,
+			v["controller_runtime_active_workers"] > 0, total != done:
 			since, done = now, total
 		case now.Sub(since) > calm:
 			return since, v
@@ -125,7 +130,8 @@ func (i *Install) Quiet(p *Process, stacks int, deadline time.Duration) (time.Ti
 
 func (v Values) queues() string {
 	var text []string
-	for _, name := range []string{"workqueue_depth", "controller_runtime_active_workers", "controller_runtime_reconcile_total", "controller_runtime_reconcile_total/stack"} {
+	for _, name := range []string{"workqueue_depth", "controller_runtime_active_workers",
+		"controller_runtime_reconcile_total", "controller_runtime_reconcile_total/stack"} {
 		text = append(text, name+" "+strconv.FormatFloat(v[name], 'f', 0, 64))
 	}
 	return strings.Join(text, ", ")

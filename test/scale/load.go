@@ -40,11 +40,13 @@ func (i *Install) Watch() *Load {
 	if err := i.List(ctx, &one, client.Limit(1)); err != nil {
 		i.Fatal(err)
 	}
-	w, err := i.Cluster.Watch(ctx, &v1alpha1.RunList{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: one.ResourceVersion}})
+	w, err := i.Cluster.Watch(ctx, &v1alpha1.RunList{},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: one.ResourceVersion}})
 	if err != nil {
 		i.Fatal(err)
 	}
-	l := &Load{i: i, changed: map[types.NamespacedName]time.Time{}, begun: map[types.UID]time.Time{}, news: make(chan struct{}, 1)}
+	l := &Load{i: i, changed: map[types.NamespacedName]time.Time{}, begun: map[types.UID]time.Time{},
+		news: make(chan struct{}, 1)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -57,9 +57,10 @@ func (n *Node) Ended() int { return int(n.ended.Load()) }
 
 // Run runs pods until ctx is done, and waits for those in progress.
 func (n *Node) Run(ctx context.Context) {
-	watched := cache.NewFilteredListWatchFromClient(n.api.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) {
-		o.LabelSelector, o.FieldSelector = runinfo.LabelRun, fields.Everything().String()
-	})
+	watched := cache.NewFilteredListWatchFromClient(n.api.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
+		func(o *metav1.ListOptions) {
+			o.LabelSelector, o.FieldSelector = runinfo.LabelRun, fields.Everything().String()
+		})
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: watched, ObjectType: &corev1.Pod{}, Transform: onlyWhatIsRun,
 		Handler: cache.ResourceEventHandlerFuncs{
@@ -150,12 +151,14 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 // token requests the pod's own token, as a kubelet does.
 func (n *Node) token(ctx context.Context, pod *corev1.Pod, file string) error {
 	seconds := int64(3600)
-	got, err := n.api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{
-			Audiences: []string{runnerapi.Audience}, ExpirationSeconds: &seconds,
-			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
-		},
-	}, metav1.CreateOptions{})
+	got, err := n.api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName,
+		&authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{
+				Audiences: []string{runnerapi.Audience}, ExpirationSeconds: &seconds,
+				BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name,
+					UID: pod.UID},
+			},
+		}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("token: %w", err)
 	}
@@ -164,7 +167,8 @@ func (n *Node) token(ctx context.Context, pod *corev1.Pod, file string) error {
 
 func (n *Node) phase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"phase":%q}}`, pod.UID, phase)
-	_, err := n.api.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err := n.api.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("status %s: %w", phase, err)
 	}

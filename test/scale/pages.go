@@ -26,8 +26,10 @@ import (
 
 // asked are the requests of the web UI: its lists by default, searched, filtered and sorted by the usual columns.
 var asked = []string{
-	"stacks", "stacks?sort=-changed", "stacks?q=stack+9", "stacks?ready=False&sort=name", "stacks?namespace=" + firstNamespace,
-	"stacks?group=namespace", "stacks?group=label:team&label=env=prod", "stacks?facet=namespace&facet=label&ready=False",
+	"stacks", "stacks?sort=-changed", "stacks?q=stack+9", "stacks?ready=False&sort=name", "stacks?namespace=" +
+		firstNamespace,
+	"stacks?group=namespace", "stacks?group=label:team&label=env=prod",
+	"stacks?facet=namespace&facet=label&ready=False",
 	"runs?sort=-created", "runs?phase=Failed&phase=AwaitingApproval&sort=-created", "runs?q=net", "states?sort=-size",
 }
 
@@ -76,15 +78,16 @@ func page(ctx context.Context, viewer *http.Client, at string) error {
 	return err
 }
 
-// Paint measures in a browser when the list of a number of Stacks is first painted and when its rows are, or returns why not: without a
-// browser or the built web UI.
+// Paint measures in a browser when the list of a number of Stacks is first painted and when its rows are, or returns
+// why not: without a browser or the built web UI.
 func (i *Install) Paint(stacks int) (paint, rows time.Duration, why error) {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	_, token := i.viewer(ctx)
 	cmd := exec.CommandContext(ctx, "node", "paint.mjs", NameOf(0), strconv.Itoa(stacks))
-	cmd.Dir, cmd.Env = filepath.Join(i.Root, "test", "browser"), append(os.Environ(), "CAIRN_URL="+i.store, "CAIRN_TOKEN="+token)
+	cmd.Dir, cmd.Env = filepath.Join(i.Root, "test", "browser"), append(os.Environ(), "CAIRN_URL="+i.store,
+		"CAIRN_TOKEN="+token)
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	var found struct{ Paint, Rows int64 }
@@ -99,7 +102,8 @@ func (i *Install) viewer(ctx context.Context) (*http.Client, string) {
 	i.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "viewer"}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "scale-viewer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cairn-view"},
+		ObjectMeta: metav1.ObjectMeta{Name: "scale-viewer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+			Kind: "ClusterRole", Name: "cairn-view"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
 	}
 	for _, o := range []client.Object{account, binding} {
@@ -113,10 +117,12 @@ func (i *Install) viewer(ctx context.Context) (*http.Client, string) {
 	}
 	found := &corev1.ConfigMap{}
 	i.Until("where the server is", func() bool {
-		return i.Get(ctx, client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "cairn"}, found) == nil && found.Data["url"] == i.store
+		return i.Get(ctx, client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "cairn"}, found) == nil &&
+			found.Data["url"] == i.store
 	})
 	transport, err := rest.TransportFor(&rest.Config{
-		Host: i.store, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(found.Data["ca.crt"])},
+		Host: i.store, BearerToken: token.Status.Token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: []byte(found.Data["ca.crt"])},
 	})
 	if err != nil {
 		i.Fatal(err)

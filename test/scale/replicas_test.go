@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/test/devcluster"
 )
 
-// Two operators, which divide the namespaces, and three servers behind one address do the work of one of each, and go on while each
-// of them is killed in turn: every Run succeeds.
+// Two operators, which divide the namespaces, and three servers behind one address do the work of one of each, and go
+// on while each of them is killed in turn: every Run succeeds.
 func TestReplicas(t *testing.T) {
 	i := Start(t)
 	i.leases("cairn-operator-0", "cairn-operator-1")
@@ -50,7 +50,8 @@ func TestReplicas(t *testing.T) {
 	i.balance(addresses)
 	server := func(n int) *Process { return i.Begin("server", "--listen="+addresses[n], "--cache="+t.TempDir()) }
 	operator := func(n int) *Process {
-		return i.Begin("operator", "--leader-elect", "--total-shards=2", fmt.Sprintf("--shard=%d", n), "--cache="+t.TempDir())
+		return i.Begin("operator", "--leader-elect", "--total-shards=2", fmt.Sprintf("--shard=%d", n), "--cache="+
+			t.TempDir())
 	}
 	servers, operators = []*Process{server(0), server(1), server(2)}, []*Process{operator(0), operator(1)}
 	measure("two operators, three servers", operators, servers, 2_000_000)
@@ -86,7 +87,8 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("%d Runs of %d changes, of which ended badly: %v", len(load.Done), changes, load.Bad)
 	}
 	line("the same, each killed in turn\t%.1f\t%s\t%s\t%s\t%s", float64(len(load.Done))/time.Since(began).Seconds(),
-		Quantile(load.Made, 0.5).Round(time.Millisecond), Quantile(load.Made, 0.99).Round(time.Millisecond), i.rss(operators), i.rss(servers))
+		Quantile(load.Made, 0.5).Round(time.Millisecond), Quantile(load.Made, 0.99).Round(time.Millisecond),
+		i.rss(operators), i.rss(servers))
 	_ = w.Flush()
 }
 
@@ -106,8 +108,8 @@ func (i *Install) rss(processes []*Process) (text string) {
 	return text
 }
 
-// balance forwards each connection to the server's address to one of the addresses in turn, to the next one if nothing listens
-// there, as a Service does whose endpoints follow the readiness of pods.
+// balance forwards each connection to the server's address to one of the addresses in turn, to the next one if nothing
+// listens there, as a Service does whose endpoints follow the readiness of pods.
 func (i *Install) balance(addresses []string) {
 	i.Helper()
 	listener, err := net.Listen("tcp", i.listen)

@@ -30,7 +30,8 @@ func TestRequestsOfARun(t *testing.T) {
 	var result string
 	for run := 3; run <= 5; run++ {
 		reads, writes := i.requestsOf(operator, run)
-		result = fmt.Sprintf("a Run has %d reads past the cache:\n%s%d writes:\n%s", Sum(reads), lines(reads), Sum(writes), lines(writes))
+		result = fmt.Sprintf("a Run has %d reads past the cache:\n%s%d writes:\n%s", Sum(reads), lines(reads),
+			Sum(writes), lines(writes))
 		t.Log(result)
 		if run == 3 {
 			i.checkBytes()
@@ -50,7 +51,8 @@ func (i *Install) requestsOf(operator *Process, run int) (reads, writes map[stri
 	i.Again(run)
 	i.calmQueues(operator)
 	reads, writes = i.Requests(since)
-	for before := -1; before != Sum(reads)+Sum(writes); time.Sleep(300 * time.Millisecond) { // events are written asynchronously
+	// events are written asynchronously
+	for before := -1; before != Sum(reads)+Sum(writes); time.Sleep(300 * time.Millisecond) {
 		before = Sum(reads) + Sum(writes)
 		reads, writes = i.Requests(since)
 	}

@@ -123,7 +123,8 @@ func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 }
 
 func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi.Order) error {
-	if err := c.PutInputs(ctx, runnerapi.InputsKept{Files: map[string][]byte{"00.auto.tfvars.json": []byte(`{}`)}}); err != nil {
+	if err := c.PutInputs(ctx,
+		runnerapi.InputsKept{Files: map[string][]byte{"00.auto.tfvars.json": []byte(`{}`)}}); err != nil {
 		return fmt.Errorf("inputs: %w", err)
 	}
 	lock := fmt.Appendf(nil, `{"ID":%q,"Who":"scale","Operation":"apply"}`, rand.Text())
@@ -154,7 +155,10 @@ func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi
 			return ctx.Err()
 		}
 	}
-	if err := c.AppendJournal(ctx, 0, runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{{Address: "terraform_data.disk", Type: "terraform_data", Action: "update", IDKey: "id", ID: "0b5ee0c4"}}}); err != nil {
+	if err := c.AppendJournal(ctx, 0,
+		runnerapi.JournalEntries{
+			Entries: []runnerapi.JournalEntry{{Address: "terraform_data.disk", Type: "terraform_data", Action: "update",
+				IDKey: "id", ID: "0b5ee0c4"}}}); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	now.Serial++
@@ -216,7 +220,8 @@ func readState(ctx context.Context, c *runnerapi.Client) ([]byte, error) {
 
 // parseState parses a state; nil is an empty one.
 func parseState(data []byte) (*stateFile, error) {
-	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
+	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{},
+		Resources: json.RawMessage(resources)}
 	if data == nil {
 		return s, nil
 	}

@@ -68,8 +68,11 @@ func TestScale(t *testing.T) {
 		var m measured
 		m, operator, server = i.rest(n)
 		rows = append(rows, m)
-		t.Logf("%d: restart to quiet %s with %.0f reads and %.0f writes and %.1f s of processor; RSS %s, heap %s, idle %.2f %%; server RSS %s, heap %s, idle %.2f %%; %d writes while idle; a page of 50 rows in %s, p99 %s; in a browser %s, its rows %s",
-			n, m.restart.Round(10*time.Millisecond), m.reads, m.writes, m.restartCPU, memory(m.operator), mib(m.operatorHeap), 100*m.operatorIdle,
+		t.Logf("%d: restart to quiet %s with %.0f reads and %.0f writes and %.1f s of processor; RSS %s, heap %s, "+
+			"idle %.2f %%; server RSS %s, heap %s, idle %.2f %%; %d writes while idle; a page of 50 rows in %s, p99 "+
+			"%s; in a browser %s, its rows %s",
+			n, m.restart.Round(10*time.Millisecond), m.reads, m.writes, m.restartCPU, memory(m.operator),
+			mib(m.operatorHeap), 100*m.operatorIdle,
 			memory(m.server), mib(m.serverHeap), 100*m.serverIdle, m.idleWrites,
 			Quantile(m.pages, 0.5), Quantile(m.pages, 0.99), m.paint, m.rows)
 		if m.writes != 0 || m.idleWrites != 0 {
@@ -134,7 +137,8 @@ func (i *Install) rest(n int) (m measured, operator, server *Process) {
 	profiled := make(chan struct{})
 	go func() { defer close(profiled); i.profileRestart(operator, n) }()
 	quiet, v := i.Quiet(operator, n+1, 20*time.Minute)
-	m = measured{n: n, restart: quiet.Sub(operator.Began), reads: v["rest_client_requests_total/GET"], reconciles: v["controller_runtime_reconcile_total"], states: v["controller_runtime_reconcile_total/state"]}
+	m = measured{n: n, restart: quiet.Sub(operator.Began), reads: v["rest_client_requests_total/GET"],
+		reconciles: v["controller_runtime_reconcile_total"], states: v["controller_runtime_reconcile_total/state"]}
 	used := func(p *Process) Usage {
 		u, err := p.Usage()
 		if err != nil {
@@ -217,7 +221,8 @@ type busy struct {
 	operator, server time.Duration
 }
 
-// under changes a number of Stacks at a rate per second, or as fast as possible with rate 0. It takes Stacks in turn from the first on.
+// under changes a number of Stacks at a rate per second, or as fast as possible with rate 0. It takes Stacks in turn
+// from the first on.
 func (i *Install) under(operators, servers []*Process, stacks int, rate float64, changes, size int) busy {
 	i.Helper()
 	for _, operator := range operators {
@@ -238,7 +243,8 @@ func (i *Install) under(operators, servers []*Process, stacks int, rate float64,
 	var work sync.WaitGroup
 	for c := range changes {
 		if rate > 0 {
-			time.Sleep(time.Until(began.Add(time.Duration(float64(c) / rate * float64(time.Second))))) // for the given rate
+			// for the given rate
+			time.Sleep(time.Until(began.Add(time.Duration(float64(c) / rate * float64(time.Second)))))
 		}
 		l.Wait(max(stacks-1, 0), 10*time.Minute) // a second change of a Stack would supersede its Run
 		work.Go(func() {
@@ -256,7 +262,8 @@ func (i *Install) under(operators, servers []*Process, stacks int, rate float64,
 	if len(l.Bad) > 0 {
 		i.Errorf("%d Runs ended badly: %s", len(l.Bad), l.Bad[0])
 	}
-	b := busy{load: l, runs: len(l.Done), took: time.Since(began), decisions: i.Decisions(began), operator: cpu(operators) - op, server: cpu(servers) - sv}
+	b := busy{load: l, runs: len(l.Done), took: time.Since(began), decisions: i.Decisions(began),
+		operator: cpu(operators) - op, server: cpu(servers) - sv}
 	for before := -1; before != Sum(b.writes); time.Sleep(300 * time.Millisecond) { // events are written asynchronously
 		before, b.writes = Sum(b.writes), i.Writes(began)
 	}
@@ -274,7 +281,8 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	operators, servers := []*Process{operator}, []*Process{server}
 	burst := min(last.n-1, 300)
 	b := i.under(operators, servers, burst, 0, burst, 1_000_000)
-	// With the deletion of a Run beyond spec.runHistoryLimit, and the status of a Run that waits for the concurrency limit.
+	// With the deletion of a Run beyond spec.runHistoryLimit, and the status of a Run that waits for the concurrency
+	// limit.
 	perRun := float64(Sum(b.writes)) / float64(b.runs)
 	if perRun > 20 {
 		t.Errorf("%.1f writes a Run: %v", perRun, b.writes)
@@ -296,7 +304,8 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 		t.Fatal(err)
 	}
 	<-held
-	beside := i.under(operators, servers, burst, rate, int(rate*min(*flagLoad, *flagHold-time.Second).Seconds()), 4_000_000)
+	beside := i.under(operators, servers, burst, rate, int(rate*min(*flagLoad, *flagHold-time.Second).Seconds()),
+		4_000_000)
 	i.Until("the end of the long apply", func() bool { return i.Applied(NamespaceOf(0), NameOf(0)) })
 	print := func(format string, args ...any) { fmt.Fprintf(os.Stdout, format, args...) }
 
@@ -319,12 +328,14 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	line("  without the program's own pages; peak", mib(last.server.Own)+", "+mib(last.server.Peak))
 	line("server, heap in use", mib(last.serverHeap))
 	p99 := Quantile(last.pages, 0.99)
-	goal("a page of 50 rows from the server, p50 and p99", ms(Quantile(last.pages, 0.5))+", "+ms(p99), "p99 200 ms", p99 < 200*time.Millisecond)
+	goal("a page of 50 rows from the server, p50 and p99", ms(Quantile(last.pages, 0.5))+", "+ms(p99), "p99 200 ms",
+		p99 < 200*time.Millisecond)
 	if last.paint > 0 {
 		goal("the page in a browser, first paint", ms(last.paint), "1 s", last.paint < time.Second)
 		goal("  the rows of the list of Stacks", ms(last.rows), "1 s", last.rows < time.Second)
 	}
-	goal("operator, processor when idle", fmt.Sprintf("%.2f %% of a core", 100*last.operatorIdle), "1 %", last.operatorIdle < 0.01)
+	goal("operator, processor when idle", fmt.Sprintf("%.2f %% of a core", 100*last.operatorIdle), "1 %",
+		last.operatorIdle < 0.01)
 	line("server, processor when idle", fmt.Sprintf("%.2f %% of a core", 100*last.serverIdle))
 	goal("API writes when idle", fmt.Sprintf("%d in %s", last.idleWrites, *flagIdle), "0", last.idleWrites == 0)
 	goal("restart to quiet", last.restart.Round(10*time.Millisecond).String(), "10 s", last.restart < 10*time.Second)
@@ -332,14 +343,20 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	line("  reads past the cache, writes", fmt.Sprintf("%.0f, %.0f", last.reads, last.writes))
 	line("queue: Runs a second, 20 at once", fmt.Sprintf("%.1f", Rate(b.load.Ends)))
 	line("API writes a Run", fmt.Sprintf("%.1f", perRun))
-	line("processor a Run: operator, server", fmt.Sprintf("%.1f ms, %.1f ms", b.operator.Seconds()*1000/float64(b.runs), b.server.Seconds()*1000/float64(b.runs)))
-	line("Runs a second, steady", fmt.Sprintf("%.1f", float64(steady.runs)/steady.took.Seconds()), "50", "the machine gives no more")
+	line("processor a Run: operator, server", fmt.Sprintf("%.1f ms, %.1f ms", b.operator.Seconds()*1000/float64(b.runs),
+		b.server.Seconds()*1000/float64(b.runs)))
+	line("Runs a second, steady", fmt.Sprintf("%.1f", float64(steady.runs)/steady.took.Seconds()), "50",
+		"the machine gives no more")
 	p99 = Quantile(steady.load.Made, 0.99)
-	goal("change to Run, p50 and p99", ms(Quantile(steady.load.Made, 0.5))+", "+ms(p99), "p99 100 ms", p99 < 100*time.Millisecond)
+	goal("change to Run, p50 and p99", ms(Quantile(steady.load.Made, 0.5))+", "+ms(p99), "p99 100 ms",
+		p99 < 100*time.Millisecond)
 	p99 = Quantile(steady.decisions, 0.99)
-	goal("  of it without the API server's writes", ms(Quantile(steady.decisions, 0.5))+", "+ms(p99), "p99 100 ms", p99 < 100*time.Millisecond)
-	line("Run created to finished, p50 and p99", ms(Quantile(steady.load.Done, 0.5))+", "+ms(Quantile(steady.load.Done, 0.99)))
-	line("  beside an apply of "+flagHold.String(), ms(Quantile(beside.load.Done, 0.5))+", "+ms(Quantile(beside.load.Done, 0.99)))
+	goal("  of it without the API server's writes", ms(Quantile(steady.decisions, 0.5))+", "+ms(p99), "p99 100 ms",
+		p99 < 100*time.Millisecond)
+	line("Run created to finished, p50 and p99", ms(Quantile(steady.load.Done, 0.5))+", "+
+		ms(Quantile(steady.load.Done, 0.99)))
+	line("  beside an apply of "+flagHold.String(), ms(Quantile(beside.load.Done, 0.5))+", "+
+		ms(Quantile(beside.load.Done, 0.99)))
 	_ = w.Flush()
 
 	if len(rows) < 2 {
@@ -350,7 +367,8 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	var n []float64
 	for _, m := range rows {
 		n = append(n, float64(m.n))
-		line(fmt.Sprint(m.n), m.restart.Round(10*time.Millisecond).String(), fmt.Sprintf("%.2f s", m.restartCPU), mib(m.operator.Own), mib(m.operatorHeap),
+		line(fmt.Sprint(m.n), m.restart.Round(10*time.Millisecond).String(), fmt.Sprintf("%.2f s", m.restartCPU),
+			mib(m.operator.Own), mib(m.operatorHeap),
 			fmt.Sprintf("%.2f %%", 100*m.operatorIdle), mib(m.server.Own), mib(m.serverHeap))
 	}
 	exponent := func(of func(measured) float64) string {
@@ -362,11 +380,19 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 			return "-"
 		}
 		last := len(n) - 1
-		return fmt.Sprintf("%.2f, the last step %.2f", Exponent(n, y), math.Log(y[last]/y[last-1])/math.Log(n[last]/n[last-1]))
+		return fmt.Sprintf("%.2f, the last step %.2f", Exponent(n, y),
+			math.Log(y[last]/y[last-1])/math.Log(n[last]/n[last-1]))
 	}
-	line("exponent", exponent(func(m measured) float64 { return m.restart.Seconds() }), exponent(func(m measured) float64 { return m.restartCPU }),
-		exponent(func(m measured) float64 { return float64(m.operator.Own) }), exponent(func(m measured) float64 { return float64(m.operatorHeap) }),
+	line("exponent", exponent(func(m measured) float64 { return m.restart.Seconds() }),
+		exponent(func(m measured) float64 {
+			return m.restartCPU
+		}),
+		exponent(func(m measured) float64 { return float64(m.operator.Own) }), exponent(func(m measured) float64 {
+			return float64(m.operatorHeap)
+		}),
 		exponent(func(m measured) float64 { return m.operatorIdle }),
-		exponent(func(m measured) float64 { return float64(m.server.Own) }), exponent(func(m measured) float64 { return float64(m.serverHeap) }))
+		exponent(func(m measured) float64 { return float64(m.server.Own) }), exponent(func(m measured) float64 {
+			return float64(m.serverHeap)
+		}))
 	_ = w.Flush()
 }

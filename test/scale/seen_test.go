@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// seen measures what users see of a number of Stacks: pages of lists from the server, its memory, and the list in a browser, without an operator.
+// seen measures what users see of a number of Stacks: pages of lists from the server, its memory, and the list in a
+// browser, without an operator.
 func seen(i *Install, history *History, n int) {
 	i.Helper()
 	began := time.Now()
@@ -51,7 +52,8 @@ func seen(i *Install, history *History, n int) {
 	p99 := func(what string) time.Duration { return Quantile(pages[what], 0.99) }
 	worst := slices.SortedFunc(maps.Keys(pages), func(a, b string) int { return cmp.Compare(p99(b), p99(a)) })
 	for _, what := range worst {
-		fmt.Fprintf(w, "%s\t%s\t%s\t200 ms: %s\n", what, ms(Quantile(pages[what], 0.5)), ms(p99(what)), verdict(p99(what) < 200*time.Millisecond))
+		fmt.Fprintf(w, "%s\t%s\t%s\t200 ms: %s\n", what, ms(Quantile(pages[what], 0.5)), ms(p99(what)),
+			verdict(p99(what) < 200*time.Millisecond))
 	}
 	fmt.Fprintf(w, "the server's RSS; its peak\t%s\t%s\n", mib(usage.RSS), mib(usage.Peak))
 	fmt.Fprintf(w, "  without the program's own pages; heap\t%s\t%s\n", mib(usage.Own), mib(heap))
@@ -60,7 +62,8 @@ func seen(i *Install, history *History, n int) {
 		if err != nil {
 			i.Errorf("the list in a browser: %v (make browser builds what it takes)", err)
 		}
-		fmt.Fprintf(w, "the page in a browser, first paint\t%s\t\t1 s: %s\n", ms(paint), verdict(err == nil && paint < time.Second))
+		fmt.Fprintf(w, "the page in a browser, first paint\t%s\t\t1 s: %s\n", ms(paint),
+			verdict(err == nil && paint < time.Second))
 		fmt.Fprintf(w, "  the rows of the list\t%s\t\t1 s: %s\n", ms(rows), verdict(err == nil && rows < time.Second))
 	}
 	_ = w.Flush()

@@ -30,13 +30,14 @@ const (
 	// usersStacks are those that users change, one of them each pause.
 	usersStacks = 50
 	pause       = time.Second
-	// mostSetWrites is how many writes Cairn has for a Run: of an existing Stack, or the first one of a Stack that it creates.
+	// mostSetWrites is how many writes Cairn has for a Run: of an existing Stack, or the first one of a Stack that it
+	// creates.
 	mostSetWrites = 25
 )
 
-// Measures users' Runs, and reads of the API server, while all Stacks of a StackSet are created and have their first Run,
-// and before that. The test is small, and requires only what does not depend on the machine: each Run succeeds, and a Run
-// has a bounded number of writes. `make scale-set` runs it with 2,000 Stacks.
+// Measures users' Runs, and reads of the API server, while all Stacks of a StackSet are created and have their first
+// Run, and before that. The test is small, and requires only what does not depend on the machine: each Run succeeds,
+// and a Run has a bounded number of writes. `make scale-set` runs it with 2,000 Stacks.
 func TestSet(t *testing.T) {
 	i := Start(t, "--audit-reads")
 	operator, server := i.Begin("operator"), i.Begin("server")
@@ -70,7 +71,8 @@ func TestSet(t *testing.T) {
 
 	w := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 	ms := func(d []time.Duration) string {
-		return fmt.Sprintf("%d, %d, %d ms", Quantile(d, 0.5).Milliseconds(), Quantile(d, 0.99).Milliseconds(), Quantile(d, 1).Milliseconds())
+		return fmt.Sprintf("%d, %d, %d ms", Quantile(d, 0.5).Milliseconds(), Quantile(d, 0.99).Milliseconds(),
+			Quantile(d, 1).Milliseconds())
 	}
 	row := func(what string, of func(service) string) { fmt.Fprintln(w, what+"\t"+of(alone)+"\t"+of(beside)) }
 	fmt.Fprintf(w, "p50, p99, most\twithout a StackSet\tbeside one of %d Stacks\n", *flagSet)
@@ -137,7 +139,8 @@ func (i *Install) serve(size int, during func() bool) (s service) {
 	return s
 }
 
-// setOf is a StackSet with a number of Stacks like those of users. A list has 1,000 entries at most, so there are two, which are combined. The number is a multiple of ten.
+// setOf is a StackSet with a number of Stacks like those of users. A list has 1,000 entries at most, so there are two,
+// which are combined. The number is a multiple of ten.
 func setOf(t *testing.T, n int) *v1alpha1.StackSet {
 	t.Helper()
 	raw := func(value any) apiextensionsv1.JSON {

@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// Two operators divide the namespaces: each Stack is reconciled by one of them and gets one Run, also one whose Repository belongs
-// to the other operator.
+// Two operators divide the namespaces: each Stack is reconciled by one of them and gets one Run, also one whose
+// Repository belongs to the other operator.
 func TestTwoShards(t *testing.T) {
 	i := Start(t)
 	ctx := context.Background()
@@ -37,7 +37,8 @@ func TestTwoShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := remote.Commit(gitserver.Change{Files: map[string]string{"net/main.tf": `variable "size" {}`}}); err != nil {
+	if _, err := remote.Commit(
+		gitserver.Change{Files: map[string]string{"net/main.tf": `variable "size" {}`}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := i.Create(ctx, &v1alpha1.Repository{
@@ -51,7 +52,9 @@ func TestTwoShards(t *testing.T) {
 		for n := range each {
 			s := Stack(namespace, fmt.Sprintf("s-%d", n), n, 10)
 			if n == 0 {
-				s.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: "alpha", Name: "infra"}, Path: "net"}}
+				s.Spec.Source = v1alpha1.Source{
+					Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: "alpha", Name: "infra"},
+						Path: "net"}}
 			}
 			if err := i.Create(ctx, s); err != nil {
 				t.Fatal(err)
@@ -63,7 +66,9 @@ func TestTwoShards(t *testing.T) {
 	second := i.Begin("operator", "--leader-elect", "--total-shards=2", "--shard=1", "--cache="+t.TempDir())
 	for _, namespace := range namespaces {
 		for n := range each {
-			i.Until(fmt.Sprintf("%s/s-%d", namespace, n), func() bool { return i.Applied(namespace, fmt.Sprintf("s-%d", n)) })
+			i.Until(fmt.Sprintf("%s/s-%d", namespace, n), func() bool {
+				return i.Applied(namespace, fmt.Sprintf("s-%d", n))
+			})
 		}
 	}
 	var runs v1alpha1.RunList
@@ -78,7 +83,8 @@ func TestTwoShards(t *testing.T) {
 		_, v := i.Quiet(p, 1, quietSoon)
 		repositories += v["cairn_repositories"]
 		if v["cairn_stacks"] != each*2 || v["cairn_runs"] != each*2 || v["cairn_states"] != each*2 {
-			t.Errorf("one operator sees %.0f Stacks, %.0f Runs and %.0f States", v["cairn_stacks"], v["cairn_runs"], v["cairn_states"])
+			t.Errorf("one operator sees %.0f Stacks, %.0f Runs and %.0f States", v["cairn_stacks"], v["cairn_runs"],
+				v["cairn_states"])
 		}
 	}
 	if repositories != 1 {
@@ -86,7 +92,8 @@ func TestTwoShards(t *testing.T) {
 	}
 	for _, name := range []string{"cairn-operator-0", "cairn-operator-1"} {
 		lease := &coordinationv1.Lease{}
-		if err := i.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: name}, lease); err != nil || lease.Spec.HolderIdentity == nil {
+		if err := i.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: name}, lease); err != nil ||
+			lease.Spec.HolderIdentity == nil {
 			t.Errorf("Lease %s: %v", name, err)
 		}
 	}
@@ -98,11 +105,13 @@ func (i *Install) leases(names ...string) {
 	meta := metav1.ObjectMeta{Namespace: systemNamespace, Name: "cairn-operator-shards"}
 	for _, o := range []client.Object{
 		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: names, Verbs: []string{"get", "update"},
+			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: names,
+			Verbs: []string{"get", "update"},
 		}}},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: systemNamespace, Name: "cairn-operator"}},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: systemNamespace,
+				Name: "cairn-operator"}},
 		},
 	} {
 		if err := i.Create(context.Background(), o); err != nil {

@@ -25,8 +25,8 @@ var (
 // work in progress.
 const slack = 10
 
-// Stacks change continuously, and the resource usage of the operator and the server does not grow. Memory is only printed,
-// since a heap grows until it is collected.
+// Stacks change continuously, and the resource usage of the operator and the server does not grow. Memory is only
+// printed, since a heap grows until it is collected.
 func TestSoak(t *testing.T) {
 	if *flagSoak == 0 {
 		t.Skip("it takes the duration of -soak, an hour by default: `make soak`, which CI runs on a schedule")
@@ -81,14 +81,16 @@ func TestSoak(t *testing.T) {
 		}
 		if quiet := time.Since(time.Unix(0, last.Load())); quiet > 10*time.Minute {
 			i.logStatuses()
-			t.Fatalf("no Stack was changed for %s, since one is not applied: there is no load", quiet.Round(time.Second))
+			t.Fatalf("no Stack was changed for %s, since one is not applied: there is no load",
+				quiet.Round(time.Second))
 		}
 		for _, p := range processes {
 			v, err := p.Scrape(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
-			line("%s\t%s\t%.0f\t%.0f\t%s\t%s\t", time.Since(began).Round(time.Second), p.Name, v["go_goroutines"], v["process_open_fds"],
+			line("%s\t%s\t%.0f\t%.0f\t%s\t%s\t", time.Since(began).Round(time.Second), p.Name, v["go_goroutines"],
+				v["process_open_fds"],
 				mib(int64(v["process_resident_memory_bytes"])), mib(int64(v["go_memstats_heap_alloc_bytes"])))
 			for _, what := range []string{"go_goroutines", "process_open_fds", "process_resident_memory_bytes"} {
 				samples[p.Name+" "+what] = append(samples[p.Name+" "+what], v[what])

@@ -32,7 +32,8 @@ func (i *Install) Until(what string, is func() bool) {
 // logStatuses logs the status of each object, and the logs of the processes.
 func (i *Install) logStatuses() {
 	i.Helper()
-	for _, list := range []client.ObjectList{&v1alpha1.RepositoryList{}, &v1alpha1.StackList{}, &v1alpha1.RunList{}, &corev1.PodList{}} {
+	for _, list := range []client.ObjectList{&v1alpha1.RepositoryList{}, &v1alpha1.StackList{}, &v1alpha1.RunList{},
+		&corev1.PodList{}} {
 		if err := i.List(context.Background(), list); err != nil {
 			i.Log(err)
 			continue
@@ -63,5 +64,6 @@ func (i *Install) Applied(namespace, name string) bool {
 	if err := i.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
 		return false
 	}
-	return s.Status.ObservedGeneration == s.Generation && s.Status.AppliedInputsDigest != "" && s.Status.AppliedInputsDigest == s.Status.InputsDigest && s.Status.CurrentRun == ""
+	return s.Status.ObservedGeneration == s.Generation && s.Status.AppliedInputsDigest != "" &&
+		s.Status.AppliedInputsDigest == s.Status.InputsDigest && s.Status.CurrentRun == ""
 }

@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/test/s3"
 )
 
-// bucketServer starts an S3 server for a script, and sets $S3 to its address, $S3_DIR to its folder and the variables of its credentials
-// that engines read.
+// bucketServer starts an S3 server for a script, and sets $S3 to its address, $S3_DIR to its folder and the variables
+// of its credentials that engines read.
 //
 //	s3
 func bucketServer(ts *testscript.TestScript, neg bool, args []string) {
@@ -27,7 +27,8 @@ func bucketServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(server.Kill)
 	ts.Check(server.MakeBucket("states"))
 	for name, value := range map[string]string{
-		"S3": server.Endpoint, "S3_DIR": server.Dir, "AWS_ACCESS_KEY_ID": server.AccessKey, "AWS_SECRET_ACCESS_KEY": server.SecretKey,
+		"S3": server.Endpoint, "S3_DIR": server.Dir, "AWS_ACCESS_KEY_ID": server.AccessKey,
+		"AWS_SECRET_ACCESS_KEY": server.SecretKey,
 	} {
 		ts.Setenv(name, value)
 	}
@@ -43,7 +44,9 @@ func stateServer(ts *testscript.TestScript, neg bool, args []string) {
 	state := &httpstate.Server{}
 	mux := http.NewServeMux()
 	mux.Handle("/state", state)
-	mux.HandleFunc("GET /lock-id", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, state.LockID()) })
+	mux.HandleFunc("GET /lock-id", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, state.LockID())
+	})
 	server := httptest.NewServer(mux)
 	ts.Defer(server.Close)
 	ts.Setenv("HTTP_STATE", server.URL)

@@ -30,7 +30,8 @@ func (c cluster) killOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// signal stops or continues a process of Cairn: signal operator|server STOP|CONT. The process continues at the end of the script.
+// signal stops or continues a process of Cairn: signal operator|server STOP|CONT. The process continues at the end of
+// the script.
 func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
 	data, err := os.ReadFile(filepath.Join(c.Data, args[0]+".pid"))
 	ts.Check(err)
@@ -44,8 +45,8 @@ func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { ts.Check(syscall.Kill(pid, syscall.SIGCONT)) })
 }
 
-// killRunner kills the processes of a pod with SIGKILL: kill-runner POD. It stops all of them first, so that none can report how
-// another one ended.
+// killRunner kills the processes of a pod with SIGKILL: kill-runner POD. It stops all of them first, so that none can
+// report how another one ended.
 func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	var pod corev1.Pod
 	ts.Check(c.Get(context.Background(), client.ObjectKey{Namespace: ts.Getenv("NAMESPACE"), Name: args[0]}, &pod))
@@ -87,8 +88,8 @@ spec:
 	story.Kubectl(ts, neg, []string{"apply", "-f", manifest})
 }
 
-// rejectStates creates a policy binding reject-states-NAMESPACE, by which the API server rejects new versions of states in the script's
-// namespace, and waits until it takes effect: reject-states.
+// rejectStates creates a policy binding reject-states-NAMESPACE, by which the API server rejects new versions of states
+// in the script's namespace, and waits until it takes effect: reject-states.
 func (c cluster) rejectStates(ts *testscript.TestScript, _ bool, _ []string) {
 	manifest := filepath.Join(ts.Getenv("WORK"), "reject.yaml")
 	ts.Check(os.WriteFile(manifest, []byte(strings.ReplaceAll(`
@@ -109,12 +110,13 @@ spec: {policyName: reject-states-NS, validationActions: [Deny]}
 `, "NS", ts.Getenv("NAMESPACE"))), 0o600))
 	c.Output(ts, "apply", "-f", manifest)
 	probe := filepath.Join(ts.Getenv("WORK"), "probe.yaml")
-	ts.Check(os.WriteFile(probe, []byte(`{apiVersion: cairn.dev/v1alpha1, kind: State, metadata: {name: probe}, status: {version: 1}}`), 0o600))
+	ts.Check(os.WriteFile(probe,
+		[]byte(`{apiVersion: cairn.dev/v1alpha1, kind: State, metadata: {name: probe}, status: {version: 1}}`), 0o600))
 	c.Eventually(ts, false, []string{"states are rejected", "kubectl", "create", "-f", probe, "--dry-run=server"})
 }
 
-// receiver starts a server that adds the body of each request to a file, and sets $RECEIVER to its address. As long as a file
-// named FILE.status exists, it responds with the status in it instead.
+// receiver starts a server that adds the body of each request to a file, and sets $RECEIVER to its address. As long as
+// a file named FILE.status exists, it responds with the status in it instead.
 //
 //	receiver FILE
 func receiver(ts *testscript.TestScript, neg bool, args []string) {

@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/test/releases"
 )
 
-// providerFolder writes a provider folder with the providers of this repository, and returns the flags by which Cairn uses it and
-// no registry.
+// providerFolder writes a provider folder with the providers of this repository, and returns the flags by which Cairn
+// uses it and no registry.
 func providerFolder(t *testing.T) []string {
 	t.Helper()
 	tools, err := dev.BinDir()
@@ -31,7 +31,8 @@ func providerFolder(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	archive := fmt.Sprintf("terraform-provider-time_0.14.2_%s_%s.zip", runtime.GOOS, runtime.GOARCH)
-	if err := os.WriteFile(filepath.Join(dir, archive), releases.Zip(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, archive), releases.Zip(t, "terraform-provider-time_v0.14.2", program),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := cloud.Folder(folder); err != nil {
@@ -40,9 +41,9 @@ func providerFolder(t *testing.T) []string {
 	return []string{"--provider-folder=" + folder, "--provider-offline"}
 }
 
-// engines starts a signed release mirror with engine versions that the image does not have, and returns the flags by which Cairn
-// uses it. The programs are the real ones with their version replaced. The archive of OpenTofu 1.10.1 has a wrong checksum, and 1.10.2 is
-// signed with another key.
+// engines starts a signed release mirror with engine versions that the image does not have, and returns the flags by
+// which Cairn uses it. The programs are the real ones with their version replaced. The archive of OpenTofu 1.10.1 has a
+// wrong checksum, and 1.10.2 is signed with another key.
 func engines(t *testing.T) []string {
 	t.Helper()
 	tools, err := dev.BinDir()
@@ -57,9 +58,12 @@ func engines(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []releases.Release{{Product: "Terraform", Version: "1.5.5", Program: bytes.ReplaceAll(terraform, []byte("1.5.7"), []byte("1.5.5"))}}
+	all := []releases.Release{
+		{Product: "Terraform", Version: "1.5.5", Program: bytes.ReplaceAll(terraform, []byte("1.5.7"),
+			[]byte("1.5.5"))}}
 	for _, version := range []string{"1.12.4", "1.12.5"} {
-		all = append(all, releases.Release{Product: "OpenTofu", Version: version, Program: bytes.ReplaceAll(tofu, []byte("1.12.6"), []byte(version))})
+		all = append(all, releases.Release{Product: "OpenTofu", Version: version,
+			Program: bytes.ReplaceAll(tofu, []byte("1.12.6"), []byte(version))})
 	}
 	for _, version := range []string{"1.10.1", "1.10.2"} {
 		all = append(all, releases.Release{Product: "OpenTofu", Version: version, Program: []byte("no program")})

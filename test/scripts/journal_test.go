@@ -17,7 +17,8 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// waitJournal waits until the journal of a Stack has N creations, which an apply in progress writes: wait-journal STACK N.
+// waitJournal waits until the journal of a Stack has N creations, which an apply in progress writes: wait-journal STACK
+// N.
 func (c cluster) waitJournal(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -14,15 +14,16 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// A restart of `cairn dev` retains everything: the Stack is Ready without a new Run, a plan that waited can be approved and is applied
-// unchanged, and the resources can be destroyed.
+// A restart of `cairn dev` retains everything: the Stack is Ready without a new Run, a plan that waited can be approved
+// and is applied unchanged, and the resources can be destroyed.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	c := devcluster.Start(t)
 	stack := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "net"},
 		Spec: v1alpha1.StackSpec{
-			Source:  v1alpha1.Source{Inline: map[string]string{"main.tf": `resource "terraform_data" "it" { input = "a" }`}},
+			Source: v1alpha1.Source{
+				Inline: map[string]string{"main.tf": `resource "terraform_data" "it" { input = "a" }`}},
 			Apply:   v1alpha1.ApplyManual,
 			Timeout: &metav1.Duration{Duration: time.Hour},
 		},
@@ -35,22 +36,28 @@ func TestRestart(t *testing.T) {
 	c.Restart(t)
 	must(t, c.Get(t.Context(), client.ObjectKeyFromObject(run), run))
 	if run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Plan.Digest != plan {
-		t.Fatalf("after the restart the Run is %s with plan %s, before it was %s", run.Status.Phase, run.Status.Plan.Digest, plan)
+		t.Fatalf("after the restart the Run is %s with plan %s, before it was %s", run.Status.Phase,
+			run.Status.Plan.Digest, plan)
 	}
 	must(t, c.Patch(t.Context(), run, merge(`{"spec":{"approval":{"by":"cairn-dev","planDigest":"`+plan+`"}}}`)))
 	waitFor(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseSucceeded })
 	if run.Status.Plan.Digest != plan || len(run.Status.Attempts) != 2 {
-		t.Errorf("plan %s was applied in %d attempts, %s was approved", run.Status.Plan.Digest, len(run.Status.Attempts), plan)
+		t.Errorf("plan %s was applied in %d attempts, %s was approved", run.Status.Plan.Digest,
+			len(run.Status.Attempts), plan)
 	}
 
 	c.Restart(t)
-	waitFor(t, c, stack, func() bool { return len(stack.Status.Conditions) > 0 && stack.Status.Conditions[0].Status == "True" })
+	waitFor(t, c, stack, func() bool {
+		return len(stack.Status.Conditions) > 0 && stack.Status.Conditions[0].Status == "True"
+	})
 	if stack.Status.LastRun != "net-1" {
 		t.Errorf("the restart created Run %s", stack.Status.LastRun)
 	}
 	must(t, c.Patch(t.Context(), stack, merge(`{"spec":{"apply":"Automatic"}}`)))
 	must(t, c.Delete(t.Context(), stack))
-	waitFor(t, c, nil, func() bool { return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(stack), stack)) })
+	waitFor(t, c, nil, func() bool {
+		return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(stack), stack))
+	})
 }
 
 // merge is a patch without a check of the resource version.

@@ -1,5 +1,5 @@
-// Package scripts runs testdata/*.txtar against a real `cairn dev`, with plain kubectl. All scripts share one `cairn dev`; each has
-// its own namespace.
+// Package scripts runs testdata/*.txtar against a real `cairn dev`, with plain kubectl. All scripts share one `cairn
+// dev`; each has its own namespace.
 package scripts
 
 import (
@@ -28,7 +28,8 @@ type cluster struct {
 
 func newCluster(c *devcluster.Cluster, hooks string) cluster {
 	return cluster{c, story.Environment{
-		Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(), Host: "127.0.0.1",
+		Kubeconfig: c.Kubeconfig, Tools: c.Tools, Bin: c.Bin, Root: c.Root, Hooks: hooks, Audit: c.AuditLog(),
+		Host:    "127.0.0.1",
 		Written: []string{filepath.Join(c.Data, "bucket"), filepath.Join(c.Data, "pods")},
 	}}
 }
@@ -39,8 +40,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, newCluster(devcluster.Start(t, args...), "http://"+hooks).scripts("testdata"))
 }
 
-// The scripts stop the operator or the server. They have their own `cairn dev`, with a short runner patience, so that runners
-// report an unavailable server within the test.
+// The scripts stop the operator or the server. They have their own `cairn dev`, with a short runner patience, so that
+// runners report an unavailable server within the test.
 func TestScriptsThatStopProcesses(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, newCluster(devcluster.StartSplit(t, "--runner-patience=5s"), "").scripts("testdata/split"))

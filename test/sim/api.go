@@ -199,7 +199,8 @@ func (a *api) check(o client.Object, locked bool) (kind, client.Object, error) {
 
 var errOld = errors.New("the object has been modified")
 
-// setStatus writes the status of a Stack or Run, and nothing else. Like an API server it ignores a write without changes.
+// setStatus writes the status of a Stack or Run, and nothing else. Like an API server it ignores a write without
+// changes.
 func (a *api) setStatus(o client.Object, locked bool) error {
 	k, there, err := a.check(o, locked)
 	if err != nil {
@@ -262,7 +263,8 @@ func (a *api) replace(k kind, n, o client.Object) error {
 	return nil
 }
 
-// remove deletes an object for a client. A pod that a node has started remains until the node removes it, unless by force.
+// remove deletes an object for a client. A pod that a node has started remains until the node removes it, unless by
+// force.
 func (a *api) remove(k kind, name string, uid *types.UID, version *string, force bool) error {
 	there := a.get(k, name)
 	switch {

@@ -92,13 +92,15 @@ func (sim *simulation) runBegins(r *v1alpha1.Run) {
 		if o == nil || !o.alive() || !o.applying || o.stack != r.Spec.Stack.Name || sim.api.run(o.run) != nil {
 			continue
 		}
-		if pod := sim.api.pod(o.pod); pod != nil && pod.UID == o.uid { // a recreated pod of the same name is another one
+		// a recreated pod of the same name is another one
+		if pod := sim.api.pod(o.pod); pod != nil && pod.UID == o.uid {
 			sim.violate("I1", "Run %s begins while pod %s applies, whose Run was deleted", r.Name, o.pod)
 		}
 	}
 	for _, o := range sim.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
-		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && runinfo.Number(other.Name) > runinfo.Number(r.Name) {
+		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) &&
+			runinfo.Number(other.Name) > runinfo.Number(r.Name) {
 			sim.violate("I1", "Run %s begins after Run %s", r.Name, other.Name)
 		}
 	}
@@ -107,10 +109,13 @@ func (sim *simulation) runBegins(r *v1alpha1.Run) {
 // stackWritten: the number of the last Run increases, and the active Run is the last one.
 func (sim *simulation) stackWritten(old, now *v1alpha1.Stack) {
 	if s := now.Status; s.CurrentRun != "" && s.CurrentRun != s.LastRun {
-		sim.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
+		sim.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun,
+			s.LastRun)
 	}
-	if was, is := runinfo.Number(old.Status.LastRun), runinfo.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
-		sim.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
+	if was, is := runinfo.Number(old.Status.LastRun), runinfo.Number(now.Status.LastRun); is < was &&
+		old.Status.LastRun != "" {
+		sim.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun,
+			old.Status.LastRun)
 	}
 }
 
@@ -123,13 +128,15 @@ func begun(r *v1alpha1.Run) bool { return len(r.Status.Attempts) > 0 }
 
 // rank orders the phases: a Run moves up, except for a new attempt.
 var rank = map[v1alpha1.RunPhase]int{
-	"": 0, v1alpha1.PhaseQueued: 1, v1alpha1.PhasePlanning: 2, v1alpha1.PhaseAwaitingApproval: 3, v1alpha1.PhaseApplying: 4,
+	"": 0, v1alpha1.PhaseQueued: 1, v1alpha1.PhasePlanning: 2, v1alpha1.PhaseAwaitingApproval: 3,
+	v1alpha1.PhaseApplying: 4,
 }
 
 func (sim *simulation) runWritten(old, now *v1alpha1.Run) {
 	if sim.writer != nil {
 		if sim.writesOf[string(now.UID)]++; sim.writesOf[string(now.UID)] > 30+12*lastNumber(now) {
-			sim.violate("I9", "Run %s was written %d times for %d attempts", now.Name, sim.writesOf[string(now.UID)], lastNumber(now))
+			sim.violate("I9", "Run %s was written %d times for %d attempts", now.Name, sim.writesOf[string(now.UID)],
+				lastNumber(now))
 		}
 	}
 	sim.runEnds(old, now)
@@ -153,7 +160,8 @@ func (sim *simulation) runWritten(old, now *v1alpha1.Run) {
 	}
 	for _, a := range old.Status.Attempts {
 		for _, b := range now.Status.Attempts {
-			if a.Number == b.Number && (a.PodUID != b.PodUID || a.Phase != b.Phase || (a.FinishedAt != nil && b.FinishedAt == nil)) {
+			if a.Number == b.Number && (a.PodUID != b.PodUID || a.Phase != b.Phase ||
+				(a.FinishedAt != nil && b.FinishedAt == nil)) {
 				sim.violate("I10", "attempt %d of Run %s became another one", a.Number, now.Name)
 			}
 		}
@@ -163,8 +171,11 @@ func (sim *simulation) runWritten(old, now *v1alpha1.Run) {
 	}
 	for _, o := range sim.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
-		if n := len(other.Status.Attempts); other.Name != now.Name && other.Spec.Stack.Name == now.Spec.Stack.Name && n > 0 && other.Status.Attempts[n-1].FinishedAt == nil && !other.Status.Phase.Finished() && sameOwner(other, now) {
-			sim.violate("I1", "Run %s begins attempt %d while Run %s is at attempt %d", now.Name, after, other.Name, lastNumber(other))
+		if n := len(other.Status.Attempts); other.Name != now.Name && other.Spec.Stack.Name == now.Spec.Stack.Name &&
+			n > 0 && other.Status.Attempts[n-1].FinishedAt == nil && !other.Status.Phase.Finished() &&
+			sameOwner(other, now) {
+			sim.violate("I1", "Run %s begins attempt %d while Run %s is at attempt %d", now.Name, after, other.Name,
+				lastNumber(other))
 		}
 	}
 	if a := now.Status.Attempts[len(now.Status.Attempts)-1]; a.Phase == v1alpha1.AttemptApply {
@@ -195,7 +206,8 @@ func (sim *simulation) applyBegins(r *v1alpha1.Run) {
 	}
 	a, carried := r.Spec.Approval, r.Status.CarriedApproval
 	approved := a != nil && a.PlanDigest == p.Digest || carried != nil && carried.PlanDigest == p.Digest
-	if sim.leavesPull(r, approved); sim.automatic[r.Spec.Stack.Name] { // at any time, since the age of the input of a decision is not bounded
+	// at any time, since the age of the input of a decision is not bounded
+	if sim.leavesPull(r, approved); sim.automatic[r.Spec.Stack.Name] {
 		return
 	}
 	if !approved {
@@ -208,14 +220,16 @@ func (sim *simulation) stateWritten(old, now *v1alpha1.State) {
 	a, b := old.Status, now.Status
 	if l, m := a.Lock, b.Lock; l != nil && m != nil && l.ID != m.ID {
 		if x := sim.runnerOf(string(l.PodUID)); x != nil && x.alive() && !sim.excusesTwo(x) {
-			sim.violate("I1", "the lock of State %s goes from %s to %s, while pod %s is alive", now.Name, l.ID, m.ID, x.pod)
+			sim.violate("I1", "the lock of State %s goes from %s to %s, while pod %s is alive", now.Name, l.ID,
+				m.ID, x.pod)
 		}
 	}
 	if b.Version == a.Version {
 		return
 	}
 	if b.Version != a.Version+1 || (b.Serial < a.Serial && a.Lineage == b.Lineage) {
-		sim.violate("I1", "State %s goes from version %d, serial %d to version %d, serial %d", now.Name, a.Version, a.Serial, b.Version, b.Serial)
+		sim.violate("I1", "State %s goes from version %d, serial %d to version %d, serial %d", now.Name, a.Version,
+			a.Serial, b.Version, b.Serial)
 	}
 	if a.Lineage != "" && a.Lineage != b.Lineage {
 		sim.violate("I1", "State %s gets another lineage", now.Name)
@@ -229,7 +243,8 @@ func (sim *simulation) stateWritten(old, now *v1alpha1.State) {
 		return
 	}
 	if l := a.Lock; l == nil || l.Run != v.Run || l.Attempt != v.Attempt {
-		sim.violate("I1", "attempt %d of Run %s writes State %s, and does not hold its lock", v.Attempt, v.Run, now.Name)
+		sim.violate("I1", "attempt %d of Run %s writes State %s, and does not hold its lock", v.Attempt,
+			v.Run, now.Name)
 	}
 	r := sim.api.run(v.Run)
 	if r == nil {
@@ -240,7 +255,8 @@ func (sim *simulation) stateWritten(old, now *v1alpha1.State) {
 		began = sim.task.began
 	}
 	if at, over := sim.finished[attemptOf{r.UID, v.Attempt}]; over && at < began {
-		sim.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run, now.Name, at)
+		sim.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run,
+			now.Name, at)
 	}
 }
 
@@ -249,14 +265,16 @@ func (sim *simulation) follows(before v1alpha1.StateStatus, v v1alpha1.StateVers
 	base, known := sim.bases[v.SHA256]
 	if n := len(before.Versions); n > 0 && known && base != before.SHA256 {
 		if last := before.Versions[n-1]; last.Run != v.Run || last.Attempt != v.Attempt {
-			sim.violate("I2", "the state that attempt %d of Run %s rescued is written over version %d, which it did not start from", v.Attempt, v.Run, last.Version)
+			sim.violate("I2", "the state that attempt %d of Run %s rescued is written over version %d, which it did "+
+				"not start from", v.Attempt, v.Run, last.Version)
 		}
 	}
 }
 
 // rescuing records that a version was rescued, which a finished attempt may do.
 func (sim *simulation) rescuing(v v1alpha1.StateVersion) bool {
-	_, err := sim.bucket.Get(ctx, "rescue/"+namespace+"/"+strings.TrimSuffix(v.Run, v.Run[strings.LastIndexByte(v.Run, '-'):])+"/"+v.SHA256, 1)
+	_, err := sim.bucket.Get(ctx, "rescue/"+namespace+"/"+
+		strings.TrimSuffix(v.Run, v.Run[strings.LastIndexByte(v.Run, '-'):])+"/"+v.SHA256, 1)
 	return err == nil
 }
 
@@ -269,7 +287,8 @@ func (sim *simulation) runnerOf(uid string) *runner {
 	return nil
 }
 
-// runGoes: once a Run is deleted, or not its Stack's, it is no longer recorded that the runner of a removed pod may be abandoned.
+// runGoes: once a Run is deleted, or not its Stack's, it is no longer recorded that the runner of a removed pod may be
+// abandoned.
 func (sim *simulation) runGoes(name string) {
 	for _, m := range sim.machines {
 		if r := m.runner; r != nil && r.alive() && r.detached && r.run == name {
@@ -278,8 +297,8 @@ func (sim *simulation) runGoes(name string) {
 	}
 }
 
-// beyond marks a runner that nothing can reach: its pod was removed while it was frozen, or its Run too, which asserts that it
-// has ended.
+// beyond marks a runner that nothing can reach: its pod was removed while it was frozen, or its Run too, which asserts
+// that it has ended.
 func (sim *simulation) beyond(r *runner) {
 	sim.tracef("   pod %s is beyond reach", r.pod)
 	r.beyond = true
@@ -288,7 +307,8 @@ func (sim *simulation) beyond(r *runner) {
 	}
 }
 
-// excusesTwo reports whether a second runner is allowed: a user asserted that the first one's pod has ended, and it has not.
+// excusesTwo reports whether a second runner is allowed: a user asserted that the first one's pod has ended, and it has
+// not.
 func (sim *simulation) excusesTwo(r *runner) bool {
 	return r.beyond || r.detached && (sim.skewed || r.by < sim.time || r.frozen)
 }
@@ -360,6 +380,8 @@ func (sim *simulation) unreported(t *resource) bool {
 	}
 	return slices.ContainsFunc(sim.machines, func(m *machine) bool {
 		r := m.runner
-		return r != nil && sim.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id })
+		return r != nil && sim.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool {
+			return e.ID == t.id
+		})
 	})
 }

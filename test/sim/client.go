@@ -180,7 +180,8 @@ type statusWriter struct {
 	kube *kube
 }
 
-func (s statusWriter) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+func (s statusWriter) Patch(_ context.Context, o client.Object, p client.Patch,
+	_ ...client.SubResourcePatchOption) error {
 	return s.kube.write("report "+o.GetName(), func() error { return s.kube.sim.api.setStatus(o, isLocked(p)) })
 }
 

@@ -32,7 +32,8 @@ type resource struct {
 	alive              bool
 	// plan is the plan that created it.
 	plan string
-	// excused: its creation could not be reported, since the engine was killed or frozen before, or it was abandoned on purpose.
+	// excused: its creation could not be reported, since the engine was killed or frozen before, or it was abandoned on
+	// purpose.
 	excused string
 }
 
@@ -86,7 +87,8 @@ func (sim *simulation) bytesOf(c *content) []byte {
 		if n > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"mode":"managed","type":"t","name":%q,"instances":[{"attributes":{"id":%q,"v":%d}}]}`, strings.TrimPrefix(i.Address, "t."), i.ID, i.Value)
+		fmt.Fprintf(&b, `{"mode":"managed","type":"t","name":%q,"instances":[{"attributes":{"id":%q,"v":%d}}]}`,
+			strings.TrimPrefix(i.Address, "t."), i.ID, i.Value)
 	}
 	b.WriteString("]}")
 	data := []byte(b.String())
@@ -158,7 +160,8 @@ func (sim *simulation) resource(id string) *resource {
 
 // createResource creates a resource in the cloud.
 func (sim *simulation) createResource(r *runner, address string, value int, plan string) *resource {
-	t := &resource{id: fmt.Sprintf("i%d", len(sim.resources)+1), stack: r.stack, address: address, value: value, alive: true, plan: plan}
+	t := &resource{id: fmt.Sprintf("i%d", len(sim.resources)+1), stack: r.stack, address: address, value: value,
+		alive: true, plan: plan}
 	for _, other := range sim.resources {
 		switch {
 		case other.stack != t.stack || other.address != t.address:

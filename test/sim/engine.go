@@ -45,7 +45,8 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 		return failed("Transient", "boom")
 	}
 	now := sim.read(data)
-	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", sim.serial())), inputs: found.Spec.InputsDigest, serial: now.serial, lineage: now.lineage}
+	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", sim.serial())), inputs: found.Spec.InputsDigest,
+		serial: now.serial, lineage: now.lineage}
 	if len(journal) > 0 {
 		var none bool
 		p.imports, none = sim.missing(journal, data)

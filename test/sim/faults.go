@@ -141,7 +141,10 @@ func (sim *simulation) takeAway(name string) {
 // isNamed reports whether a Run names the runner's pod, and so records it. A pod of that name may have been recreated.
 func (sim *simulation) isNamed(r *runner) bool {
 	of := sim.api.run(r.run)
-	return of != nil && metav1.GetControllerOfNoCopy(of) != nil && slices.ContainsFunc(of.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.PodUID == r.uid })
+	return of != nil && metav1.GetControllerOfNoCopy(of) != nil &&
+		slices.ContainsFunc(of.Status.Attempts, func(a v1alpha1.Attempt) bool {
+			return a.PodUID == r.uid
+		})
 }
 
 // calm ends all faults: frozen processes continue, stopped ones start, and clocks are correct.

@@ -20,8 +20,8 @@ import (
 	"cairn.dev/cairn/internal/source/git"
 )
 
-// Pull requests that are applied before their merge, in some histories with Stacks from git. Their controller, which has
-// histories of its own, is one of the users here: it writes what it would, each time late.
+// Pull requests that are applied before their merge, in some histories with Stacks from git. Their controller, which
+// has histories of its own, is one of the users here: it writes what it would, each time late.
 //
 //	/cairn apply ──► status.holds ──► status.hold of the Stack, which has the code of the merge
 //	merge, close, unlock, deadline, deletion ──► released ──► the base
@@ -225,7 +225,8 @@ func (sim *simulation) holdStack(p *pullModel) {
 			}
 			deadline := metav1.NewTime(sim.now().Add(seconds(60 + sim.rand(3000)).Duration))
 			h := v1alpha1.PullRequestHold{
-				Head: p.commitOf(p.head), Base: fmt.Sprintf("%040x", base), By: "gitea:git:bob", At: metav1.NewTime(sim.now()),
+				Head: p.commitOf(p.head), Base: fmt.Sprintf("%040x", base), By: "gitea:git:bob",
+				At:       metav1.NewTime(sim.now()),
 				Deadline: &deadline,
 			}
 			h.Namespace, h.Name = namespace, name
@@ -337,8 +338,8 @@ func (sim *simulation) holdWritten(old, now *v1alpha1.Stack) {
 	}
 }
 
-// leavesPull: what a pull request applied that is not merged is left by an approved plan only, and what it merged is not
-// reverted by an older commit of the base.
+// leavesPull: what a pull request applied that is not merged is left by an approved plan only, and what it merged is
+// not reverted by an older commit of the base.
 func (sim *simulation) leavesPull(r *v1alpha1.Run, approved bool) {
 	owner := metav1.GetControllerOfNoCopy(r)
 	if len(sim.pulls) == 0 || owner == nil || r.Spec.Operation != v1alpha1.OperationApply {
@@ -362,7 +363,8 @@ func (sim *simulation) leavesPull(r *v1alpha1.Run, approved bool) {
 		sim.violate("I4", "Run %s of %s leaves pull request %d, which is not merged, and is not approved", r.Name,
 			r.Spec.Revision, before.number)
 	case next == nil && at < before.merged:
-		sim.violate("I4", "Run %s of %s reverts pull request %d, which is merged", r.Name, r.Spec.Revision, before.number)
+		sim.violate("I4", "Run %s of %s reverts pull request %d, which is merged", r.Name, r.Spec.Revision,
+			before.number)
 	}
 }
 

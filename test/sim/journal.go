@@ -21,7 +21,8 @@ func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
 	return r.server.states.AppendJournal(ctx, r.key(), found, r.holder(), r.batch, data)
 }
 
-// endJournal closes the journal as the server does before it accepts a last report, and reports whether it can be collected.
+// endJournal closes the journal as the server does before it accepts a last report, and reports whether it can be
+// collected.
 func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *runnerapi.Done) error {
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:

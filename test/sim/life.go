@@ -132,7 +132,8 @@ func (sim *simulation) pass(wrote bool, round int) bool {
 	}
 	if round > 150 {
 		if wrote {
-			sim.violate("I6", "it goes on to write, %s after the last fault: %s", after(sim.time).Sub(after(0)), sim.state())
+			sim.violate("I6", "it goes on to write, %s after the last fault: %s", after(sim.time).Sub(after(0)),
+				sim.state())
 		}
 		return false
 	}

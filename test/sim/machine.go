@@ -58,8 +58,10 @@ func startPod(sim *simulation, i, _ int) {
 	sim.tracef("pod %s starts", m.pod)
 	n := dup(sim.api.pod(m.pod))
 	n.Status.Phase = corev1.PodRunning
-	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-	r := &runner{sim: sim, server: sim.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: sim.time, begun: map[string]bool{}}
+	n.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: runinfo.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	r := &runner{sim: sim, server: sim.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack,
+		started: sim.time, begun: map[string]bool{}}
 	m.runner = r
 	r.task = sim.begin(m.pod, r.work)
 	sim.api.put(pods, n)
@@ -118,7 +120,9 @@ func reportEnd(sim *simulation, i, _ int) {
 	if code != 0 {
 		n.Status.Phase = corev1.PodFailed
 	}
-	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
+	n.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: runinfo.ShellContainer,
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
 	sim.api.put(pods, n)
 }
 

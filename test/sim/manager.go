@@ -67,8 +67,8 @@ type manager struct {
 
 	// mirror of the Repository.
 	mirror *mirror
-	// holds are the steps at which it received the holds of Stacks, and started is that at which its reconcile of a Stack
-	// began.
+	// holds are the steps at which it received the holds of Stacks, and started is that at which its reconcile of a
+	// Stack began.
 	holds   map[string]int
 	started int
 
@@ -121,8 +121,10 @@ func (m *manager) lead() {
 		ConflictBackoff: stack.NewConflictBackoff(), Reserved: stack.NewReserved(),
 	}
 	m.run = run.Reconciler{
-		Client: cached, Live: live, Inputs: sim.shared.inputs, Scheduler: scheduler.New(m.turns, cached), Clock: m.clock,
-		Pods: podspec.Settings{ServerURL: "https://server", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
+		Client: cached, Live: live, Inputs: sim.shared.inputs, Scheduler: scheduler.New(m.turns, cached),
+		Clock: m.clock,
+		Pods: podspec.Settings{ServerURL: "https://server", CABundle: func() []byte { return nil },
+			RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
 	}
 	m.state = state.Reconciler{Client: cached, States: store}
 	m.enqueueAll()
@@ -145,7 +147,9 @@ func (m *manager) enqueueAll() {
 func (sim *simulation) states(of int, clock func() time.Time) *state.Store {
 	live := &kube{sim: sim, of: of}
 	return state.New(live, live, sim.bucket, state.Options{
-		Storage: v1alpha1.StateStorageBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error { return nil },
+		Storage: v1alpha1.StateStorageBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error {
+			return nil
+		},
 	})
 }
 
@@ -202,7 +206,8 @@ func (m *manager) enqueueFor(k kind, c change) {
 		m.addWaiting(s.Name, map[string]bool{s.Name: true})
 		for _, name := range s.Dependencies() {
 			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
-				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil ||
+					(asked && q.Operation == v1alpha1.OperationDestroy) {
 					m.add(ofStack, name)
 				}
 			}
@@ -271,7 +276,8 @@ func (m *manager) addRuns(of string) {
 	}
 }
 
-// reconcile takes the next object of a controller's queue. Some reconciliations run without interruption, which is faster and equally valid.
+// reconcile takes the next object of a controller's queue. Some reconciliations run without interruption, which is
+// faster and equally valid.
 func (m *manager) reconcile(controller int) {
 	if controller == ofStack {
 		m.started = m.sim.step

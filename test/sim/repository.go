@@ -148,7 +148,8 @@ func (m *mirror) Of(_ context.Context, _ *v1alpha1.Repository, stack *v1alpha1.S
 	}
 	id := fmt.Sprintf("%040x", m.at)
 	return code.GitCode{
-		Closure: closure.Closure{Digest: m.key(stack)}, Key: m.key(stack), Revision: "main@sha1:" + id, URL: "https://git/infra",
+		Closure: closure.Closure{Digest: m.key(stack)}, Key: m.key(stack), Revision: "main@sha1:" + id,
+		URL:    "https://git/infra",
 		Commit: git.Commit{ID: id, Author: "alice", Subject: "change"},
 	}, nil
 }
@@ -169,7 +170,8 @@ func (m *mirror) Changed(_ context.Context, _ *v1alpha1.Repository, stack *v1alp
 
 func (m *mirror) Forget(stack *v1alpha1.Stack) { delete(m.observed, stack.UID) }
 
-func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string, string) (code.Contributors, error) {
+func (m *mirror) Contributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string,
+	string) (code.Contributors, error) {
 	panic("no Stack prevents self-approval")
 }
 
@@ -186,6 +188,7 @@ func (m *mirror) At(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, stri
 	panic("no Pipeline selects a Stack")
 }
 
-func (m *mirror) CommitContributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) ([]git.Contributor, error) {
+func (m *mirror) CommitContributors(context.Context, *v1alpha1.Repository, *v1alpha1.Stack, string) ([]git.Contributor,
+	error) {
 	panic("no Stack prevents self-approval")
 }

@@ -13,7 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// nothingIsLost: every resource in the cloud is in a state, in a rescued one, in the journal, or in the memory of an engine.
+// nothingIsLost: every resource in the cloud is in a state, in a rescued one, in the journal, or in the memory of an
+// engine.
 func (sim *simulation) nothingIsLost() {
 	for _, name := range []string{"net", "app"} {
 		var st *v1alpha1.State
@@ -52,7 +53,9 @@ func (sim *simulation) inMind(t *resource) bool {
 		if r == nil || !r.alive() || r.stack != t.stack {
 			continue
 		}
-		if r.mind.has(t.id) || slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id }) {
+		if r.mind.has(t.id) || slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool {
+			return e.ID == t.id
+		}) {
 			return true
 		}
 	}
@@ -61,8 +64,10 @@ func (sim *simulation) inMind(t *resource) bool {
 
 // restful are the reasons of a Ready condition with which a Stack may remain until a user acts.
 var restful = []string{
-	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
-	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependencyNotFound", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed", "UpstreamHeld",
+	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed",
+	"DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
+	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependencyNotFound",
+	"DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed", "UpstreamHeld",
 }
 
 // checkRest: nothing changes any more, and every Stack has a reason for that.
@@ -74,7 +79,8 @@ func (sim *simulation) checkRest() {
 		case ready == nil:
 			sim.violate("I6", "Stack %s says nothing", s.Name)
 		case s.Status.ObservedGeneration != s.Generation:
-			sim.violate("I6", "Stack %s speaks of generation %d, and is at %d", s.Name, s.Status.ObservedGeneration, s.Generation)
+			sim.violate("I6", "Stack %s speaks of generation %d, and is at %d", s.Name, s.Status.ObservedGeneration,
+				s.Generation)
 		case !slices.Contains(restful, ready.Reason):
 			sim.violate("I6", "Stack %s stays %s: %s", s.Name, ready.Reason, ready.Message)
 		case ready.Status == metav1.ConditionTrue:
@@ -107,7 +113,8 @@ func (sim *simulation) waitsForWhatIs() {
 	for _, o := range sim.api.objects[runs] {
 		r := o.(*v1alpha1.Run)
 		s := sim.api.stack(r.Spec.Stack.Name)
-		if r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Spec.Operation == v1alpha1.OperationDestroy || s == nil || s.Spec.Suspend || s.DeletionTimestamp != nil {
+		if r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Spec.Operation == v1alpha1.OperationDestroy ||
+			s == nil || s.Spec.Suspend || s.DeletionTimestamp != nil {
 			continue
 		}
 		if s.Status.InputsDigest != "" && s.Status.InputsDigest != r.Spec.InputsDigest {
@@ -140,7 +147,9 @@ func (sim *simulation) isReady(s *v1alpha1.Stack) {
 				}
 			}
 		}
-		excused := slices.ContainsFunc(sim.resources, func(t *resource) bool { return t.stack == s.Name && t.address == i.Address && t.excused != "" })
+		excused := slices.ContainsFunc(sim.resources, func(t *resource) bool {
+			return t.stack == s.Name && t.address == i.Address && t.excused != ""
+		})
 		if n != 1 && !excused {
 			sim.violate("I6", "Stack %s is Ready, and there are %d of %s", s.Name, n, i.Address)
 		}
@@ -184,7 +193,8 @@ func describe(o client.Object) string {
 	text := ""
 	switch o := o.(type) {
 	case *v1alpha1.Stack:
-		text = fmt.Sprintf("Stack %s gen %d/%d run=%s last=%s", o.Name, o.Generation, o.Status.ObservedGeneration, o.Status.CurrentRun, o.Status.LastRun)
+		text = fmt.Sprintf("Stack %s gen %d/%d run=%s last=%s", o.Name, o.Generation, o.Status.ObservedGeneration,
+			o.Status.CurrentRun, o.Status.LastRun)
 		if c := apimeta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionReady); c != nil {
 			text += fmt.Sprintf(" %s: %s", c.Reason, c.Message)
 		}
@@ -204,7 +214,8 @@ func describe(o client.Object) string {
 			text += fmt.Sprintf(" %s: %s", c.Reason, c.Message)
 		}
 	case *v1alpha1.State:
-		text = fmt.Sprintf("State %s version %d serial %d resources %d", o.Name, o.Status.Version, o.Status.Serial, o.Status.Resources)
+		text = fmt.Sprintf("State %s version %d serial %d resources %d", o.Name, o.Status.Version, o.Status.Serial,
+			o.Status.Resources)
 		if l := o.Status.Lock; l != nil {
 			text += fmt.Sprintf(" locked %s by %s/%d", l.ID, l.Run, l.Attempt)
 		}

@@ -12,13 +12,16 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// A backup tool creates the objects of a cluster that was lost again, in some histories: without status, UIDs and owners. The
-// bucket and the cloud continue from now. Then a user restores each state, as docs/how-to/restore.md requires.
+// A backup tool creates the objects of a cluster that was lost again, in some histories: without status, UIDs and
+// owners. The bucket and the cloud continue from now. Then a user restores each state, as docs/how-to/restore.md
+// requires.
 
 // ofRestores returns the restore of all objects, while no runner is alive, and that of a state.
 func (sim *simulation) ofRestores() {
 	atWork := slices.ContainsFunc(sim.machines, func(m *machine) bool { return m.runner != nil && m.runner.alive() })
-	written := slices.ContainsFunc(sim.api.objects[states], func(o client.Object) bool { return o.(*v1alpha1.State).Status.Version > 0 })
+	written := slices.ContainsFunc(sim.api.objects[states], func(o client.Object) bool {
+		return o.(*v1alpha1.State).Status.Version > 0
+	})
 	if sim.restores > 0 && !atWork && len(sim.late) == 0 && written {
 		sim.can(6, restoreObjects, 0, 0)
 	}
@@ -89,8 +92,8 @@ func restoreState(sim *simulation, i, _ int) {
 	sim.dirty = true
 }
 
-// inBackup returns the content of a state that was not restored yet: of its backup or, if the last write of that failed,
-// of the version in the bucket, which an administrator can push.
+// inBackup returns the content of a state that was not restored yet: of its backup or, if the last write of that
+// failed, of the version in the bucket, which an administrator can push.
 func (sim *simulation) inBackup(name string) *content {
 	if !sim.lost[name] {
 		return nil
@@ -114,8 +117,8 @@ func (sim *simulation) backup(name string) *decision.Backup {
 	return &b
 }
 
-// stateIsTheUsers reports whether a Stack was created again by a backup tool, and did not apply the state since: its deletion leaves
-// the resources and the state.
+// stateIsTheUsers reports whether a Stack was created again by a backup tool, and did not apply the state since: its
+// deletion leaves the resources and the state.
 func (sim *simulation) stateIsTheUsers(s *v1alpha1.Stack) bool {
 	return sim.recreated[s.UID] && (sim.lost[s.Name] || sim.takesOver(s))
 }

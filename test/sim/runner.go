@@ -243,7 +243,8 @@ func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) 
 			if refused.Reason == decision.Locked {
 				failure.Class = "Transient"
 			}
-			return runnerapi.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
+			return runnerapi.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid,
+				r.attempt, runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
 		case err != nil:
 			return "", nil, err
 		}
@@ -262,7 +263,8 @@ func (r *runner) report(report runnerapi.Report) error {
 			return forbidden("the Run is gone")
 		}
 		attempt, _ := decision.NamedAttempt(found, r.holder())
-		if f := attempt.Failure; report.Done != nil && attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
+		if f := attempt.Failure; report.Done != nil &&
+			attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
 			return forbidden("given up")
 		}
 		if report.Done != nil {

@@ -83,7 +83,8 @@ func (r *runner) unlock() error {
 	})
 }
 
-// rescue submits a state that could not be written; what the server rejects is only in the pod's log. A forked one is retained.
+// rescue submits a state that could not be written; what the server rejects is only in the pod's log. A forked one is
+// retained.
 func (r *runner) rescue(now *content) error {
 	data := r.sim.bytesOf(now)
 	r.sim.bases[inputs.Digest(data)] = r.base

@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// script is a history of the small scope: two Stacks, two managers, one Run each. All steps have one order, with these exceptions.
+// script is a history of the small scope: two Stacks, two managers, one Run each. All steps have one order, with these
+// exceptions.
 type script struct {
 	// At the step of that number, another possible step is taken.
 	At, Alternative int
@@ -51,7 +52,8 @@ func (s *shared) play(c script) (*Violation, *script) {
 	sim.declare(1)
 	for _, name := range []string{"net", "app"} {
 		edit(sim, sim.api.stack(name), func(s *v1alpha1.Stack) {
-			s.Spec.Apply, s.Spec.DependsOn, s.Spec.Variables, s.Spec.Retry.Limit = "Automatic", nil, variables(1), of(int32(1))
+			s.Spec.Apply, s.Spec.DependsOn, s.Spec.Variables, s.Spec.Retry.Limit = "Automatic", nil, variables(
+				1), of(int32(1))
 		})
 	}
 	sim.managers = []*manager{sim.newManager(0), sim.newManager(1)}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Histories runs n histories, those of the seeds from first on, on a number of workers, and returns the first violations
-// that it detects. With often, all of them delete objects often.
+// Histories runs n histories, those of the seeds from first on, on a number of workers, and returns the first
+// violations that it detects. With often, all of them delete objects often.
 func Histories(first uint64, n, workers, most int, often bool) ([]*Violation, Stats) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -23,7 +23,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestHoldHistories runs histories in which pull requests are applied before their merge, beside those of TestHistories.
+// TestHoldHistories runs histories in which pull requests are applied before their merge, beside those of
+// TestHistories.
 func TestHoldHistories(t *testing.T) {
 	n := 200
 	if testing.Short() {
@@ -44,7 +45,8 @@ func TestHoldHistories(t *testing.T) {
 	}
 }
 
-// Each of these histories violated an invariant once. The meaning of a seed changes with the model, so their value decreases with time.
+// Each of these histories violated an invariant once. The meaning of a seed changes with the model, so their value
+// decreases with time.
 func TestRegressions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"a leader that is one no more writes a Stack's status last":  {Seed: 825},
@@ -120,7 +122,8 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// A user deletes a Run before the manager's watch has reported it, and the watch breaks: no event ever reports the deletion.
+// A user deletes a Run before the manager's watch has reported it, and the watch breaks: no event ever reports the
+// deletion.
 func TestRunIsDeletedBeforeWatchEvent(t *testing.T) {
 	s := newShared()
 	defer s.end()
@@ -153,8 +156,8 @@ func TestRunIsDeletedBeforeWatchEvent(t *testing.T) {
 	}
 }
 
-// A user deletes a Run just before its apply starts, and changes the Stack. The pod applies, and saves its state; the next Run has another name, and
-// starts once that pod has ended.
+// A user deletes a Run just before its apply starts, and changes the Stack. The pod applies, and saves its state; the
+// next Run has another name, and starts once that pod has ended.
 func TestRunIsDeletedDuringApply(t *testing.T) {
 	s := newShared()
 	defer s.end()
@@ -162,7 +165,9 @@ func TestRunIsDeletedDuringApply(t *testing.T) {
 	defer sim.end()
 	sim.putCode()
 	sim.declare(0)
-	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1) })
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) {
+		s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1)
+	})
 	sim.managers, sim.servers, sim.quiet = []*manager{sim.newManager(0)}, []*server{sim.newServer()}, true
 	var first *machine
 	until(t, sim, "the pod receives the order to apply", func() bool {
@@ -184,8 +189,9 @@ func TestRunIsDeletedDuringApply(t *testing.T) {
 	}
 }
 
-// The clock of a manager is ten minutes ahead when it detects a lost pod in the middle of an apply, and the Stack is suspended. Once the clock is correct,
-// that time is ignored at first, and some minutes later the status reports that the runner may be abandoned: a write that no further reconciliation repeats.
+// The clock of a manager is ten minutes ahead when it detects a lost pod in the middle of an apply, and the Stack is
+// suspended. Once the clock is correct, that time is ignored at first, and some minutes later the status reports that
+// the runner may be abandoned: a write that no further reconciliation repeats.
 func TestFutureTimeIsReportedOnce(t *testing.T) {
 	s := newShared()
 	defer s.end()
@@ -193,7 +199,9 @@ func TestFutureTimeIsReportedOnce(t *testing.T) {
 	defer sim.end()
 	sim.putCode()
 	sim.declare(0)
-	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Retry.Limit = v1alpha1.ApplyAutomatic, of(int32(1)) })
+	edit(sim, sim.api.stack("net"), func(s *v1alpha1.Stack) {
+		s.Spec.Apply, s.Spec.Retry.Limit = v1alpha1.ApplyAutomatic, of(int32(1))
+	})
 	m := sim.newManager(0)
 	sim.managers, sim.servers, sim.quiet = []*manager{m}, []*server{sim.newServer()}, true
 	until(t, sim, "the pod receives the order to apply", func() bool {
@@ -231,8 +239,8 @@ func until(t *testing.T, sim *simulation, what string, is func() bool) {
 	t.Fatalf("not until %s; %s", what, sim.state())
 }
 
-// TestRestoredObjectsAreCreatedOnce checks that a backup tool restores the objects of some histories without status, UIDs and owners,
-// and that a user restores the states then.
+// TestRestoredObjectsAreCreatedOnce checks that a backup tool restores the objects of some histories without status,
+// UIDs and owners, and that a user restores the states then.
 func TestRestoredObjectsAreCreatedOnce(t *testing.T) {
 	restored := 0
 	for seed := uint64(2); seed < 300; seed += 10 {
@@ -240,7 +248,9 @@ func TestRestoredObjectsAreCreatedOnce(t *testing.T) {
 		if v != nil {
 			t.Fatal(v)
 		}
-		if slices.ContainsFunc(trace, func(line string) bool { return strings.Contains(line, "bob restores the state of net: <nil>") }) {
+		if slices.ContainsFunc(trace, func(line string) bool {
+			return strings.Contains(line, "bob restores the state of net: <nil>")
+		}) {
 			restored++
 		}
 	}

@@ -7,7 +7,8 @@
 //	                                          └─► cloud
 //
 // A seed determines a history. It has two parts: one in which anything can happen, and one without
-// faults, after which everything has to come to rest. The invariants of docs/contributing/reliability.md are checked at every step.
+// faults, after which everything has to come to rest. The invariants of docs/contributing/reliability.md are checked at
+// every step.
 package sim
 
 import (
@@ -116,17 +117,17 @@ type simulation struct {
 	// commits of the remote, of a history with Stacks from git, and the number of pushes to come.
 	commits []commit
 	pushes  int
-	// pulls are the pull requests of some of these, pullActs the number of actions of users to come there, and pullIn the
-	// pull request whose code each Stack has, by what began to be applied last; leftBy has what it was before. codes are
-	// what archives add to the variable.
+	// pulls are the pull requests of some of these, pullActs the number of actions of users to come there, and pullIn
+	// the pull request whose code each Stack has, by what began to be applied last; leftBy has what it was before.
+	// codes are what archives add to the variable.
 	pulls    []*pullModel
 	pullActs int
 	pullIn   map[types.UID]*pullModel
 	leftBy   map[types.UID]left
 	codes    map[string]int
 	orphans  map[types.UID]bool
-	// restores is the number of times that a backup tool will restore all objects; lost are the States that a user did not
-	// restore yet, recreated the Stacks that the tool created, and recreating is true while it does.
+	// restores is the number of times that a backup tool will restore all objects; lost are the States that a user did
+	// not restore yet, recreated the Stacks that the tool created, and recreating is true while it does.
 	restores   int
 	lost       map[string]bool
 	noBackup   map[string]*content // what the lost State had, if the bucket has no backup of it
@@ -223,14 +224,16 @@ func (sim *simulation) mayEnd(of int, when, what string) {
 
 func (sim *simulation) tracef(format string, args ...any) {
 	if sim.Trace {
-		sim.trace = append(sim.trace, fmt.Sprintf("%4d %s ", sim.step, sim.now().Format(time.TimeOnly))+fmt.Sprintf(format, args...))
+		sim.trace = append(sim.trace, fmt.Sprintf("%4d %s ", sim.step, sim.now().Format(time.TimeOnly))+fmt.Sprintf(
+			format, args...))
 	}
 }
 
 // violate ends the history.
 func (sim *simulation) violate(invariant, format string, args ...any) {
 	if sim.violation == nil {
-		sim.violation = &Violation{Seed: sim.Seed, Invariant: invariant, Text: fmt.Sprintf(format, args...), Step: sim.step}
+		sim.violation = &Violation{Seed: sim.Seed, Invariant: invariant, Text: fmt.Sprintf(format, args...),
+			Step: sim.step}
 		sim.tracef("** %s: %s", invariant, sim.violation.Text)
 	}
 }
@@ -238,9 +241,13 @@ func (sim *simulation) violate(invariant, format string, args ...any) {
 func newSimulation(s *shared, o Options) *simulation {
 	sim := &simulation{
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
-		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{},
-		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{}, names: map[nameOf]bool{},
-		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{}, noBackup: map[string]*content{}, recreated: map[types.UID]bool{}, pullIn: map[types.UID]*pullModel{}, leftBy: map[types.UID]left{}, codes: map[string]int{},
+		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{},
+		bases:    map[string]string{},
+		writesOf: map[string]int{}, automatic: map[string]bool{}, finished: map[attemptOf]int{},
+		names:   map[nameOf]bool{},
+		orphans: map[types.UID]bool{}, orphanedRuns: map[types.UID]bool{}, lost: map[string]bool{},
+		noBackup: map[string]*content{}, recreated: map[types.UID]bool{}, pullIn: map[types.UID]*pullModel{},
+		leftBy: map[types.UID]left{}, codes: map[string]int{},
 	}
 	sim.api.sim, sim.api.leaned = sim, map[client.Object]client.Object{}
 	sim.direct = &kube{sim: sim, of: -1}

@@ -8,8 +8,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Libraries would log how the model ends tasks in progress, and, once a process is 30 seconds old, a stack trace since no logger is set for
-// controllers.
+// Libraries would log how the model ends tasks in progress, and, once a process is 30 seconds old, a stack trace since
+// no logger is set for controllers.
 func init() {
 	utilruntime.PanicHandlers = nil
 	ctrl.SetLogger(logr.Discard())

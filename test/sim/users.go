@@ -17,7 +17,8 @@ import (
 // ofUsers returns actions of users: they change objects, approve plans or request Runs.
 func (sim *simulation) ofUsers() {
 	for i, o := range sim.api.objects[runs] {
-		if r := o.(*v1alpha1.Run); r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Status.Plan != nil && r.Spec.Approval == nil || staleApproval(r) {
+		if r := o.(*v1alpha1.Run); r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Status.Plan != nil &&
+			r.Spec.Approval == nil || staleApproval(r) {
 			sim.can(2, approve, i, 0)
 		}
 	}
@@ -54,7 +55,8 @@ func deleteOne(sim *simulation, _, _ int) {
 }
 
 func staleApproval(r *v1alpha1.Run) bool {
-	return r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Spec.Approval != nil && r.Status.Plan != nil && r.Spec.Approval.PlanDigest != r.Status.Plan.Digest
+	return r.Status.Phase == v1alpha1.PhaseAwaitingApproval && r.Spec.Approval != nil && r.Status.Plan != nil &&
+		r.Spec.Approval.PlanDigest != r.Status.Plan.Digest
 }
 
 // edit changes the spec of an object, as a user does.
@@ -160,18 +162,21 @@ func (sim *simulation) wishOfStack(s *v1alpha1.Stack, what int) {
 		sim.tracef("bob sets apply of Stack %s to %s", s.Name, mode)
 		edit(sim, s, func(s *v1alpha1.Stack) { s.Spec.Apply = mode })
 	case 10:
-		deletion := []v1alpha1.DeletionPolicy{v1alpha1.DeletionDestroy, v1alpha1.DeletionOrphan, v1alpha1.DeletionProtect}[sim.rand(3)]
+		deletion := []v1alpha1.DeletionPolicy{v1alpha1.DeletionDestroy, v1alpha1.DeletionOrphan,
+			v1alpha1.DeletionProtect}[sim.rand(3)]
 		sim.tracef("bob sets deletionPolicy of Stack %s to %s", s.Name, deletion)
 		edit(sim, s, func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = deletion })
 	case 11, 12:
 		sim.toggleCode()
 	default:
-		operation := []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationPlan, v1alpha1.OperationDestroy}[sim.rand(3)]
+		operation := []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationPlan,
+			v1alpha1.OperationDestroy}[sim.rand(3)]
 		sim.tracef("alice asks for %s of Stack %s", operation, s.Name)
 		n := dup(s)
 		n.Annotations = map[string]string{
-			v1alpha1.RequestedAtAnnotation: fmt.Sprint("r", sim.serial()), v1alpha1.RequestedOperationAnnotation: string(operation),
-			v1alpha1.RequestedByAnnotation: "alice",
+			v1alpha1.RequestedAtAnnotation:        fmt.Sprint("r", sim.serial()),
+			v1alpha1.RequestedOperationAnnotation: string(operation),
+			v1alpha1.RequestedByAnnotation:        "alice",
 		}
 		sim.api.put(stacks, n)
 	}
@@ -207,7 +212,8 @@ func (sim *simulation) putCode() {
 
 func (sim *simulation) putSecret() {
 	sim.tracef("bob makes the Secret")
-	sim.api.put(secrets, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "token", UID: types.UID(fmt.Sprint("s", sim.serial()))}})
+	sim.api.put(secrets, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "token",
+		UID: types.UID(fmt.Sprint("s", sim.serial()))}})
 }
 
 func variables(value int) []v1alpha1.Variable {
@@ -230,10 +236,12 @@ func (sim *simulation) declare(n int) {
 	s := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.StackSpec{
-			Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, Engine: v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu},
+			Source:    v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}},
+			Engine:    v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu},
 			Variables: variables(sim.rand(6)), Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy,
 			Retry:   v1alpha1.Retry{Limit: of(int32(sim.rand(4))), Backoff: seconds(15), MaxBackoff: seconds(600)},
-			Timeout: seconds(3600), RunHistoryLimit: of(int32(1 + sim.rand(4))), Runner: v1alpha1.Runner{IdleTimeout: seconds(30)},
+			Timeout: seconds(3600), RunHistoryLimit: of(int32(1 + sim.rand(4))),
+			Runner: v1alpha1.Runner{IdleTimeout: seconds(30)},
 		},
 	}
 	if sim.chance(3) {
@@ -243,12 +251,14 @@ func (sim *simulation) declare(n int) {
 		s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "net"}}
 	}
 	if len(sim.commits) > 0 {
-		s.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: name}}
+		s.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+			Path: name}}
 	}
 	if sim.deletesOften() {
-		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "token",
-		}}}}
+		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN",
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "token",
+			}}}}
 	}
 	sim.tracef("alice makes Stack %s, %s", name, s.Spec.Apply)
 	_ = sim.api.create(s)

@@ -55,8 +55,8 @@ func (a *api) lean(o client.Object) client.Object {
 	return n
 }
 
-// leaves reports whether a watch reports an object as deleted: an operator's has neither Runs nor pods that succeeded, and a
-// server's has no finished Runs.
+// leaves reports whether a watch reports an object as deleted: an operator's has neither Runs nor pods that succeeded,
+// and a server's has no finished Runs.
 func (v *view) leaves(o client.Object) bool {
 	switch o := o.(type) {
 	case *v1alpha1.Run:
@@ -116,7 +116,8 @@ func (sim *simulation) newServer() *server {
 	s := &server{view: &view{api: &sim.api}, states: sim.states(-1, sim.now)}
 	s.cached = &kube{sim: sim, view: s.view, of: -1}
 	s.runs = dispatch.NewRunsByPod(s.cached, sim.direct)
-	s.reports = dispatch.Reports{Client: s.cached, Live: sim.direct, Runs: s.runs, Clock: sim.now, Policies: noPolicies, Retry: atOnce}
+	s.reports = dispatch.Reports{Client: s.cached, Live: sim.direct, Runs: s.runs, Clock: sim.now, Policies: noPolicies,
+		Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)
 	}

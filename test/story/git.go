@@ -27,8 +27,8 @@ type servers struct {
 //
 //	git-server
 //
-// HTTP requires user git with password $GIT_PASSWORD. It sets $GIT_URL, $GIT_HOST and $GIT_SSH_URL, and writes the files
-// ca.crt, identity and known_hosts to the script's folder.
+// HTTP requires user git with password $GIT_PASSWORD. It sets $GIT_URL, $GIT_HOST and $GIT_SSH_URL, and writes the
+// files ca.crt, identity and known_hosts to the script's folder.
 func (e Environment) gitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	work := ts.Getenv("WORK")
 	s := &servers{Repos: &gitserver.Repos{Dir: filepath.Join(work, "repositories")}}
@@ -46,7 +46,8 @@ func (e Environment) gitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("GIT_URL", s.http.URL+s.repo.Path())
 	ts.Setenv("GIT_HOST", strings.TrimPrefix(s.http.URL, "https://"))
 	ts.Setenv("GIT_SSH_URL", s.ssh.URL+s.repo.Path())
-	for name, data := range map[string][]byte{"ca.crt": s.http.CA, "identity": s.ssh.Identity, "known_hosts": s.ssh.KnownHosts} {
+	for name, data := range map[string][]byte{"ca.crt": s.http.CA, "identity": s.ssh.Identity,
+		"known_hosts": s.ssh.KnownHosts} {
 		ts.Check(os.WriteFile(filepath.Join(work, name), data, 0o600))
 	}
 	ts.Value(repositories{}).(*scriptServers).servers = s
@@ -75,7 +76,9 @@ func (e Environment) push(ts *testscript.TestScript, _ bool, args []string) {
 	branch, message := orElse(args[1], "main"), orElse(args[2], "Change the code")
 	s, clone := serversOf(ts), ts.MkAbs("clone-"+orElse(args[1], "main"))
 	git := func(args ...string) {
-		cmd := e.Command(ts, "git", append([]string{"-C", clone, "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "init.defaultBranch=main"}, args...)...)
+		cmd := e.Command(ts, "git",
+			append([]string{"-C", clone, "-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c",
+				"init.defaultBranch=main"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			ts.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 		}

@@ -99,14 +99,16 @@ func expand(env *testscript.Env) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "$WORK", env.WorkDir)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "$WORK", env.WorkDir)),
+			0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Timeout is how long eventually waits: long enough for a busy machine, since a wait ends as soon as its condition holds.
+// Timeout is how long eventually waits: long enough for a busy machine, since a wait ends as soon as its condition
+// holds.
 const Timeout = 2 * time.Minute
 
 // Eventually runs a command until its output matches a regular expression: eventually REGEXP COMMAND [ARG...].
@@ -123,7 +125,8 @@ func (e Environment) Eventually(ts *testscript.TestScript, neg bool, args []stri
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("the output of %s did not match %q; the last output is:\n%s", strings.Join(args[1:], " "), args[0], out)
+			ts.Fatalf("the output of %s did not match %q; the last output is:\n%s", strings.Join(args[1:], " "),
+				args[0], out)
 		}
 		// kubectl cannot watch for a pattern, and to start it takes a processor for 50 milliseconds.
 		time.Sleep(pause)
@@ -174,7 +177,8 @@ func Kubectl(ts *testscript.TestScript, neg bool, args []string) {
 func (e Environment) approve(ts *testscript.TestScript, neg bool, args []string) {
 	digest := e.Output(ts, "get", "run", args[0], "-o", "jsonpath={.status.plan.digest}")
 	approval := fmt.Sprintf(`{"spec":{"approval":{"by":"alice","planDigest":%q}}}`, digest)
-	Kubectl(ts, neg, []string{"patch", "run", args[0], "--as=alice", "--as-group=system:masters", "--type=merge", "-p", approval})
+	Kubectl(ts, neg, []string{"patch", "run", args[0], "--as=alice", "--as-group=system:masters", "--type=merge",
+		"-p", approval})
 }
 
 // stack creates a Stack with the code of a file: stack NAME FILE [FIELD OF THE SPEC]. It replaces $WORK in the code.
@@ -200,8 +204,8 @@ spec:
 // settled is how long no write happens until idle assumes that background writes, such as events, are done.
 const settled = time.Second
 
-// idle fails if any client but a kubelet writes to the script's namespace for a time: idle DURATION. It starts once background
-// writes, such as events, are done; a new Run or pod is not a background write and fails it.
+// idle fails if any client but a kubelet writes to the script's namespace for a time: idle DURATION. It starts once
+// background writes, such as events, are done; a new Run or pod is not a background write and fails it.
 func (e Environment) idle(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -236,7 +240,8 @@ func (e Environment) writes(ts *testscript.TestScript, since time.Time) []dev.Wr
 	})
 	ts.Check(err)
 	for _, w := range writes {
-		ts.Logf("%s %s %s %s/%s by %s", w.Time.Format(time.StampMilli), w.Verb, w.Resource, w.Subresource, w.Name, w.UserAgent)
+		ts.Logf("%s %s %s %s/%s by %s", w.Time.Format(time.StampMilli), w.Verb, w.Resource, w.Subresource, w.Name,
+			w.UserAgent)
 	}
 	return writes
 }
@@ -283,7 +288,8 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	for i := 1; i+1 < len(args); i += 2 {
 		text = strings.ReplaceAll(text, args[i], args[i+1])
 	}
-	for _, name := range []string{"GIT_URL", "GIT_SSH_URL", "GIT_PASSWORD", "GIT_HOST", "NAMESPACE", "WORK", "HOST", "CLOUD", "THING", "PLAN", "SOURCE", "POD", "NODE", "RECEIVER"} {
+	for _, name := range []string{"GIT_URL", "GIT_SSH_URL", "GIT_PASSWORD", "GIT_HOST", "NAMESPACE", "WORK", "HOST",
+		"CLOUD", "THING", "PLAN", "SOURCE", "POD", "NODE", "RECEIVER"} {
 		text = strings.ReplaceAll(text, "$"+name, ts.Getenv(name))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))

@@ -152,8 +152,8 @@ func waitFor(t *testing.T, what string, done func(context.Context) (bool, error)
 
 const code = `resource "terraform_data" "one" { input = "%s" }`
 
-// A push is one trace, from the webhook, which the server receives, through the fetch and the decision of the operator, to the steps
-// of the engine, which the server records. The operator and the server do not communicate directly.
+// A push is one trace, from the webhook, which the server receives, through the fetch and the decision of the operator,
+// to the steps of the engine, which the server records. The operator and the server do not communicate directly.
 func TestPushIsOneTraceFromWebhookToEngineSteps(t *testing.T) {
 	c := collect(t)
 	hooks := devcluster.FreeAddress(t)
@@ -165,7 +165,8 @@ func TestPushIsOneTraceFromWebhookToEngineSteps(t *testing.T) {
 	origin, err := repos.Init("infra")
 	must(t, err)
 	push := func(value string) string {
-		commit, err := origin.Commit(gitserver.Change{Files: map[string]string{"net/main.tf": fmt.Sprintf(code, value)}, Message: "canary"})
+		commit, err := origin.Commit(gitserver.Change{Files: map[string]string{"net/main.tf": fmt.Sprintf(code, value)},
+			Message: "canary"})
 		must(t, err)
 		return commit
 	}
@@ -173,13 +174,15 @@ func TestPushIsOneTraceFromWebhookToEngineSteps(t *testing.T) {
 
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "traced", Name: name} }
 	must(t, cluster.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "traced"}}))
-	must(t, cluster.Create(ctx, &corev1.Secret{ObjectMeta: meta("hook"), StringData: map[string]string{"token": "canary"}}))
+	must(t, cluster.Create(ctx,
+		&corev1.Secret{ObjectMeta: meta("hook"), StringData: map[string]string{"token": "canary"}}))
 	must(t, cluster.Create(ctx, &v1alpha1.Repository{ObjectMeta: meta("infra"), Spec: v1alpha1.RepositorySpec{
 		URL: server.URL + origin.Path(), Webhook: &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: "hook"}},
 	}}))
 	stack := &v1alpha1.Stack{ObjectMeta: meta("net"), Spec: v1alpha1.StackSpec{
-		Apply:  v1alpha1.ApplyAutomatic,
-		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: "net"}},
+		Apply: v1alpha1.ApplyAutomatic,
+		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+			Path: "net"}},
 	}}
 	must(t, cluster.Create(ctx, stack))
 	succeeded := func(name string) {
@@ -215,16 +218,21 @@ func TestPushIsOneTraceFromWebhookToEngineSteps(t *testing.T) {
 		"commit > webhook (cairn-server)",
 	}
 	var got []string
-	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { // reported below
-		got = paths(c.traceOf(func(s span) bool { return s.Name == "commit" && attribute(s, "cairn.commit") == commit }))
-		return len(got) >= len(want), nil
-	})
+	// reported below
+	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) {
+			got = paths(c.traceOf(func(s span) bool {
+				return s.Name == "commit" && attribute(s, "cairn.commit") == commit
+			}))
+			return len(got) >= len(want), nil
+		})
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	// The cause of the first Run is the Stack, so it has its own trace, which is complete too.
 	first := paths(c.traceOf(func(s span) bool { return attribute(s, "cairn.run") == "net-1" }))
-	if !slices.Contains(first, "decide > run > attempt > apply (cairn-server)") || strings.Contains(strings.Join(first, "\n"), "?") {
+	if !slices.Contains(first, "decide > run > attempt > apply (cairn-server)") ||
+		strings.Contains(strings.Join(first, "\n"), "?") {
 		t.Errorf("the first Run has the trace\n%s", strings.Join(first, "\n"))
 	}
 	c.mu.Lock()

@@ -28,12 +28,14 @@ func giteaServer(ts *testscript.TestScript, _ bool, _ []string) {
 	root, err := s.User(ctx, gitea.Admin)
 	ts.Check(err)
 	ts.Check(s.Call(ctx, root, "POST", "/orgs", map[string]any{"username": "acme"}, nil))
-	ts.Check(s.Call(ctx, root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "default_branch": "main"}, nil))
+	ts.Check(s.Call(ctx, root, "POST", "/orgs/acme/repos", map[string]any{"name": "infra", "default_branch": "main"},
+		nil))
 	for _, name := range []string{"alice", "bob"} {
 		token, err := s.User(ctx, name)
 		ts.Check(err)
 		ts.Setenv("TOKEN_"+name, token)
-		ts.Check(s.Call(ctx, root, "PUT", "/repos/acme/infra/collaborators/"+name, map[string]any{"permission": "write"}, nil))
+		ts.Check(s.Call(ctx, root, "PUT", "/repos/acme/infra/collaborators/"+name,
+			map[string]any{"permission": "write"}, nil))
 	}
 	token := ts.Getenv("TOKEN_alice")
 	ts.Setenv("GITEA_HOST", strings.TrimPrefix(s.URL, "http://"))
@@ -45,5 +47,6 @@ func giteaServer(ts *testscript.TestScript, _ bool, _ []string) {
 // callGitea sends a request of a user to the API of Gitea, about the repository: gitea alice METHOD PATH JSON.
 func callGitea(ts *testscript.TestScript, _ bool, args []string) {
 	s := gitea.Server{URL: "http://" + ts.Getenv("GITEA_HOST")}
-	ts.Check(s.Call(context.Background(), ts.Getenv("TOKEN_"+args[0]), args[1], "/repos/acme/infra"+args[2], json.RawMessage(args[3]), nil))
+	ts.Check(s.Call(context.Background(), ts.Getenv("TOKEN_"+args[0]), args[1], "/repos/acme/infra"+args[2],
+		json.RawMessage(args[3]), nil))
 }

@@ -37,12 +37,15 @@ func TestTutorials(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := devcluster.Start(t)
-	env := story.Environment{Kubeconfig: kubeconfig(t, c), Tools: c.Tools, Bin: c.Bin, Root: c.Root, Audit: c.AuditLog(), Host: "127.0.0.1"}
+	env := story.Environment{Kubeconfig: kubeconfig(t, c), Tools: c.Tools, Bin: c.Bin, Root: c.Root,
+		Audit: c.AuditLog(), Host: "127.0.0.1"}
 	for _, p := range pages {
 		name := strings.TrimSuffix(filepath.Base(p.path), ".md")
 		t.Run(filepath.Base(filepath.Dir(p.path))+"/"+name, func(t *testing.T) {
-			if _, err := tools.Path("gitea"); err != nil && os.Getenv("GITEA") == "" && strings.Contains(p.testscript(), "\ngitea-server\n") {
-				t.Skip("the page needs a Gitea, which takes minutes to build: make test-gitea builds it, sets GITEA and runs this page")
+			if _, err := tools.Path("gitea"); err != nil && os.Getenv("GITEA") == "" &&
+				strings.Contains(p.testscript(), "\ngitea-server\n") {
+				t.Skip("the page needs a Gitea, which takes minutes to build: make test-gitea builds it, sets GITEA " +
+					"and runs this page")
 			}
 			start := time.Now()
 			t.Cleanup(func() { t.Logf("%s took %.0fs", p.path, time.Since(start).Seconds()) })
@@ -55,10 +58,11 @@ func TestTutorials(t *testing.T) {
 			maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
 				"objects": objects(env), "step": p.step, "gitea-server": giteaServer, "gitea": callGitea,
 			})
-			testscript.Run(t, testscript.Params{Files: []string{path}, Cmds: commands, Setup: func(e *testscript.Env) error {
-				e.Setenv("TESTDATA", testdata)
-				return env.Setup(e, namespace)
-			}})
+			testscript.Run(t, testscript.Params{Files: []string{path}, Cmds: commands,
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("TESTDATA", testdata)
+					return env.Setup(e, namespace)
+				}})
 		})
 	}
 }

@@ -19,8 +19,8 @@ func addBuildFlags(f *pflag.FlagSet, b *podspec.BuildSettings) {
 		"build images for Stacks with spec.runner.build, in pods that satisfy Pod Security \"baseline\" but not "+
 			"\"restricted\"")
 	f.Var(builderImages(b.Images), "builder-image",
-		"image of a builder, for example Buildah=registry.example.com/buildah:1; the builders are Buildah, BuildKit and "+
-			"Kaniko")
+		"image of a builder, for example Buildah=registry.example.com/buildah:1; the builders are Buildah, "+
+			"BuildKit and Kaniko")
 	f.BoolVar(&b.Unconfined, "unconfined-builds", false,
 		"run pods of Buildah and BuildKit without the node's profiles of seccomp and AppArmor")
 	f.BoolVar(&b.UserNamespace, "builds-in-user-namespace", false,

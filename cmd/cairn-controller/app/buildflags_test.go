@@ -12,10 +12,12 @@ func TestBuilderImages(t *testing.T) {
 	var b podspec.BuildSettings
 	f := pflag.NewFlagSet("cairn", pflag.ContinueOnError)
 	addBuildFlags(f, &b)
-	if err := f.Parse([]string{"--allow-image-builds", "--builder-image=Buildah=registry.example.com/buildah:1"}); err != nil {
+	if err := f.Parse([]string{"--allow-image-builds",
+		"--builder-image=Buildah=registry.example.com/buildah:1"}); err != nil {
 		t.Fatal(err)
 	}
-	if !b.Allowed || b.Images["Buildah"] != "registry.example.com/buildah:1" || b.Images["Kaniko"] != podspec.BuilderImages["Kaniko"] || b.Unconfined || b.UserNamespace {
+	if !b.Allowed || b.Images["Buildah"] != "registry.example.com/buildah:1" ||
+		b.Images["Kaniko"] != podspec.BuilderImages["Kaniko"] || b.Unconfined || b.UserNamespace {
 		t.Errorf("%+v", b)
 	}
 	if podspec.BuilderImages["Buildah"] == b.Images["Buildah"] {

@@ -74,14 +74,14 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 	f.StringVar(&p.PublicURL, "public-url", "",
 		"address of the server for users, for example https://cairn.example.com; default: server-url")
 	f.StringVar(&p.SignIn.URL, "web-url", "",
-		"address of the web UI for users, which comments on pull requests link to, for example https://cairn.example.com; "+
-			"default: public-url, and no links without that")
+		"address of the web UI for users, which comments on pull requests link to, for example "+
+			"https://cairn.example.com; default: public-url, and no links without that")
 	f.StringSliceVar(&p.allowed, "allowed-address", nil,
 		"addresses and CIDRs of git servers and registries that Cairn may connect to although they are loopback, "+
 			"link-local, a metadata service or the API server, for example 127.0.0.0/8; default: none")
 	f.StringSliceVar(&p.NotificationHosts, "notification-host", nil,
-		"hosts that Notifications may send messages to; *.example.com stands for all hosts below example.com; default: all, "+
-			"but for addresses that Cairn does not connect to (allowed-address)")
+		"hosts that Notifications may send messages to; *.example.com stands for all hosts below example.com; "+
+			"default: all, but for addresses that Cairn does not connect to (allowed-address)")
 	f.StringVar(&p.MetricsAddress, "metrics-address", "0", "address for Prometheus metrics; 0 disables them")
 	f.StringVar(&p.HealthAddress, "health-address", "0", "address for health and readiness; 0 disables them")
 	f.StringVar(&p.PprofAddress, "pprof-address", "0",
@@ -95,21 +95,21 @@ func (p *processFlags) addCommon(f *pflag.FlagSet) {
 func (p *processFlags) operatorFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("operator", pflag.ContinueOnError)
 	f.DurationVar(&p.BucketGCAfter, "bucket-gc-after", 7*24*time.Hour,
-		"garbage collection deletes code and inputs from the bucket that nothing has referred to for this long; at least "+
-			"24h, 0 disables it")
+		"garbage collection deletes code and inputs from the bucket that nothing has referred to for this "+
+			"long; at least 24h, 0 disables it")
 	f.IntVar(&p.MaxRuns, "max-runs", 20, "maximum number of Runs that plan or apply at once; 0 for no limit")
 	f.IntVar(&p.MaxRunsPerNamespace, "max-runs-per-namespace", 0,
 		"maximum number of Runs of one namespace that plan or apply at once; 0 for no limit")
 	f.DurationVar(&p.DriftInterval, "drift-interval", 12*time.Hour,
 		"interval of drift checks for Stacks without spec.drift.interval; 0 disables them")
 	f.IntVar(&p.MassDrift.Percent, "mass-drift-percent", 10,
-		"corrections of drift in a namespace pause when more than this percentage of the Stacks that are checked begin to "+
-			"drift within an hour; 0 disables it")
+		"corrections of drift in a namespace pause when more than this percentage of the Stacks that are "+
+			"checked begin to drift within an hour; 0 disables it")
 	f.IntVar(&p.MassDrift.Stacks, "mass-drift-stacks", 5,
 		"the smallest number of Stacks that pauses the corrections of drift")
 	f.Var(&p.mirrorSize, "mirror-size-limit",
-		"maximum size of the mirror of a Repository in the cache, with submodules and LFS, for example 2Gi; a fetch that "+
-			"exceeds it fails; 0 for no limit")
+		"maximum size of the mirror of a Repository in the cache, with submodules and LFS, for example 2Gi; a "+
+			"fetch that exceeds it fails; 0 for no limit")
 	f.Var(&p.namespaceMirrorSize, "mirror-size-limit-per-namespace",
 		"maximum size of all mirrors of the Repositories of one namespace; 0 for no limit")
 	f.BoolVar(&p.LeaderElection, "leader-elect", false, "elect a leader among several operators")
@@ -129,28 +129,29 @@ func (p *processFlags) addRunnerFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.Pods.EngineImage, "engine-image", "",
 		"image that contains the engine, for Stacks without spec.runner.image")
 	f.BoolVar(&p.Pods.EngineHasRunner, "engine-image-has-runner", false,
-		"the engine image contains cairn-runner of this version at /cairn/bin: pods with that image start without copying "+
-			"it, a second sooner")
+		"the engine image contains cairn-runner of this version at /cairn/bin: pods with that image start "+
+			"without copying it, a second sooner")
 	f.Var((*pullPolicy)(&p.Pods.RunnerPullPolicy), "runner-image-pull-policy",
 		"pull policy of the runner image: Always, IfNotPresent or Never; default: that of Kubernetes")
 	f.Var((*pullPolicy)(&p.Pods.EnginePullPolicy), "engine-image-pull-policy",
 		"pull policy of the engine image: Always, IfNotPresent or Never; default: that of Kubernetes")
 	f.StringSliceVar(&p.Pods.ImagePullSecrets, "image-pull-secret", nil,
-		"Secrets for pulling the images of runner pods; they must exist in the namespaces of Stacks and replace those of "+
-			"the ServiceAccount")
+		"Secrets for pulling the images of runner pods; they must exist in the namespaces of Stacks and "+
+			"replace those of the ServiceAccount")
 	f.StringSliceVar(&p.Pods.ProviderImages, "provider-image", nil,
-		"images with unpacked providers, which are mounted in the pods of Runs as image volumes: requires Kubernetes 1.35, and containerd "+
-			"2.1 or CRI-O 1.31 on the nodes")
+		"images with unpacked providers, which are mounted in the pods of Runs as image volumes: requires Kubernetes "+
+			"1.35, and containerd 2.1 or CRI-O 1.31 on the nodes")
 	f.BoolVar(&p.AllowShell, "allow-shell", false,
-		"allow shells in runner pods (cairn shell) to users with the verb shell: a shell shows secrets in clear text, and "+
-			"its commands are in no log")
+		"allow shells in runner pods (cairn shell) to users with the verb shell: a shell shows secrets in "+
+			"clear text, and its commands are in no log")
 	f.BoolVar(&p.Pods.AllowUnrestricted, "allow-unrestricted-runners", false,
 		"allow spec.runner.template of Stacks to create pods that violate Pod Security \"restricted\"")
 	f.StringSliceVar(&p.Pods.TokenAudiences, "runner-token-audience", nil,
-		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API are rejected")
+		"audiences of ServiceAccount tokens that spec.runner.template may request; those of the Kubernetes API "+
+			"are rejected")
 	f.StringSliceVar(&p.Pods.MetadataKeys, "runner-metadata-key", nil,
-		"labels and annotations with a domain that spec.runner.template can set, such as prometheus.io/ for all of a domain "+
-			"("+version.Docs+"how-to/pod-templates.md); other systems act on them")
+		"labels and annotations with a domain that spec.runner.template can set, such as prometheus.io/ for all "+
+			"of a domain ("+version.Docs+"how-to/pod-templates.md); other systems act on them")
 }
 
 // serverFlags are the flags that only the server uses.
@@ -158,13 +159,14 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("server", pflag.ContinueOnError)
 	f.StringVar(&p.ServerAddress, "listen", ":8443", "address that the server listens on, for runners and users (TLS)")
 	f.StringVar(&p.WebAddress, "web-listen", ":8080",
-		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 disables them")
+		"address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 "+
+			"disables them")
 	f.BoolVar(&p.PublicTrusted, "public-trusted", false,
-		"the certificate at public-url is from a CA that clients trust, such as an Ingress's; without this flag it is the "+
-			"server's own")
+		"the certificate at public-url is from a CA that clients trust, such as an Ingress's; without this "+
+			"flag it is the server's own")
 	f.BoolVar(&p.PublishEndpoint, "publish-endpoint", true,
-		"publish the address of the server in ConfigMap cairn of kube-public, which every user of the cluster can read; "+
-			"only one installation of a cluster can")
+		"publish the address of the server in ConfigMap cairn of kube-public, which every user of the "+
+			"cluster can read; only one installation of a cluster can")
 	f.StringVar(&p.CertDir, "cert-dir", "",
 		"directory with tls.crt and tls.key for the host of public-url, loaded again when they change; default: the "+
 			"server's own certificate")
@@ -173,8 +175,8 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 	f.DurationVar(&p.RunnerPatience, "runner-patience", 10*time.Minute,
 		"how long a runner retries requests when the server does not answer")
 	f.Var(&p.RunnerTokens, "runner-tokens",
-		"how tokens of runners are checked: review asks the API server; jwks needs no permission and accepts tokens until "+
-			"they expire, also of deleted pods")
+		"how tokens of runners are checked: review asks the API server; jwks needs no permission and accepts "+
+			"tokens until they expire, also of deleted pods")
 	p.addDownloadFlags(f)
 	p.addSignInFlags(f)
 	return f
@@ -183,13 +185,14 @@ func (p *processFlags) serverFlags() *pflag.FlagSet {
 // addDownloadFlags adds the flags for engines and providers.
 func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 	f.StringToStringVar(&p.EngineMirrors, "engine-mirror", nil,
-		"source of an engine's releases in place of its vendor's site: OpenTofu=https://..., or file:///... for a directory")
+		"source of an engine's releases in place of its vendor's site: OpenTofu=https://..., or file:///... for "+
+			"a directory")
 	f.StringToStringVar(&p.EngineKeys, "engine-key", nil,
 		"file with the public keys for the signatures of an engine's releases, for a mirror with keys of its own: "+
 			"Terraform=FILE; default: the vendors' keys, which are built in")
 	f.StringToStringVar(&p.EngineUnsigned, "engine-unsigned", nil,
-		"releases of engines that are accepted without a signature, each with the SHA-256 digest of its list of checksums: "+
-			"Terragrunt@0.90.0=sha256:...; all others must be signed")
+		"releases of engines that are accepted without a signature, each with the SHA-256 digest of its list of "+
+			"checksums: Terragrunt@0.90.0=sha256:...; all others must be signed")
 	f.BoolVar(&p.ProviderMirror, "provider-mirror", true,
 		"serve providers to runners through the server, downloaded and verified once")
 	f.StringVar(&p.ProviderFolder, "provider-folder", "",
@@ -198,8 +201,8 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.ProviderHosts, "provider-host", nil,
 		"registries from which providers may be downloaded; default: all")
 	f.Var(&p.providerMost, "provider-cache-size",
-		"maximum size of the archives of providers in the cache, for example 10Gi; the least recently used are deleted "+
-			"first; 0 for no limit")
+		"maximum size of the archives of providers in the cache, for example 10Gi; the least recently used "+
+			"are deleted first; 0 for no limit")
 }
 
 // addSignInFlags adds the flags for users of the web UI.
@@ -211,8 +214,8 @@ func (p *processFlags) addSignInFlags(f *pflag.FlagSet) {
 	_ = f.MarkHidden("signin-links") // fails only for a flag that does not exist
 	o := &p.oidc
 	f.StringVar(&o.Issuer, "oidc-issuer-url", "",
-		"identity provider for the web UI, for example https://id.example.com/realms/main; writes of its users need the "+
-			"permission to impersonate them; default: none")
+		"identity provider for the web UI, for example https://id.example.com/realms/main; writes of its "+
+			"users need the permission to impersonate them; default: none")
 	f.StringVar(&o.ClientID, "oidc-client-id", "",
 		"client ID of Cairn at the identity provider, and the audience of its ID tokens")
 	f.StringVar(&o.SecretFile, "oidc-client-secret-file", "",
@@ -222,7 +225,8 @@ func (p *processFlags) addSignInFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Name, "oidc-name", "", "name of the identity provider in the web UI; default: its host")
 	f.StringSliceVar(&o.Scopes, "oidc-scopes", []string{"profile", "email", "groups"},
 		"scopes that Cairn requests in addition to openid")
-	f.StringVar(&o.Claims.Username, "oidc-username-claim", "sub", "claim with the name of the user, as for kube-apiserver")
+	f.StringVar(&o.Claims.Username, "oidc-username-claim", "sub",
+		"claim with the name of the user, as for kube-apiserver")
 	f.StringVar(&o.Claims.UsernamePrefix, "oidc-username-prefix", "",
 		"prefix of the name; default: the issuer and #, and none for the claim email; - for none")
 	f.StringVar(&o.Claims.Groups, "oidc-groups-claim", "", "claim with the groups of the user; default: none")

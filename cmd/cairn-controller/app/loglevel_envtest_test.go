@@ -23,15 +23,16 @@ import (
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }
 
-// A process logs what --log-level says and what is worse, and nothing else. A webhook that is rejected is logged at level debug, what starts
-// is logged at level info.
+// A process logs what --log-level says and what is worse, and nothing else. A webhook that is rejected is logged at
+// level debug, what starts is logged at level info.
 func TestLogLevel(t *testing.T) {
 	w := apiserver.New(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	c := apiserver.Config
 	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken}},
+		Clusters: map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData,
+			ClientKeyData: c.KeyData, Token: c.BearerToken}},
 		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test"}},
 		CurrentContext: "test",
 	}, kubeconfig))
@@ -46,15 +47,19 @@ func TestLogLevel(t *testing.T) {
 			log := logOf(t, func(ctx context.Context) error {
 				cmd := serverCommand()
 				cmd.SetArgs([]string{
-					"--kubeconfig=" + kubeconfig, "--namespace=" + w.Namespace, "--bucket=file://" + t.TempDir(), "--cache=" + t.TempDir(),
-					"--listen=" + store, "--server-url=https://" + store, "--web-listen=" + web, "--health-address=" + health,
-					"--publish-endpoint=false", "--client-certificates=false", "--provider-mirror=false", "--log-level=" + level,
+					"--kubeconfig=" + kubeconfig, "--namespace=" + w.Namespace, "--bucket=file://" + t.TempDir(),
+					"--cache=" + t.TempDir(),
+					"--listen=" + store, "--server-url=https://" + store, "--web-listen=" + web,
+					"--health-address=" + health,
+					"--publish-endpoint=false", "--client-certificates=false", "--provider-mirror=false",
+					"--log-level=" + level,
 				})
 				cmd.SetOut(io.Discard)
 				return cmd.ExecuteContext(ctx)
 			}, func() {
 				await(t, "http://"+health+"/readyz")
-				answer, err := http.Post("http://"+web+"/hooks/unknown/unknown", "application/json", strings.NewReader("{}"))
+				answer, err := http.Post("http://"+web+"/hooks/unknown/unknown", "application/json",
+					strings.NewReader("{}"))
 				apiserver.Must(t, err)
 				_ = answer.Body.Close()
 			})

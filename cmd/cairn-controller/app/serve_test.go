@@ -20,7 +20,8 @@ func TestWrongFlagsAreRejected(t *testing.T) {
 		"--drift-interval=-1h", "--drift-interval=9s", "--drift-interval=8761h", "--drift-interval=daily",
 		"--runner-patience=0s", "--runner-patience=-10m",
 		"--session-lifetime=0s", "--session-lifetime=-1h",
-		"--server-url=cairn.cairn-system.svc:8443", "--server-url=http://cairn.cairn-system.svc:8443", "--server-url=https://:8443", "--server-url=",
+		"--server-url=cairn.cairn-system.svc:8443", "--server-url=http://cairn.cairn-system.svc:8443",
+		"--server-url=https://:8443", "--server-url=",
 		"--namespace=", "--namespace=Cairn",
 		"--log-level=loud", "--log-level=",
 	} {
@@ -37,7 +38,8 @@ func TestWrongFlagsAreRejected(t *testing.T) {
 	}
 }
 
-// Operator and server accept each other's flags, so that both can be started with the same ones, and show only their own in the help.
+// Operator and server accept each other's flags, so that both can be started with the same ones, and show only their
+// own in the help.
 func TestHelpShowsOwnFlags(t *testing.T) {
 	flags := newProcessFlags(operator.Options{})
 	own := map[string]*pflag.FlagSet{"operator": flags.operatorFlags(), "server": flags.serverFlags()}

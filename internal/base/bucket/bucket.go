@@ -73,7 +73,8 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 		return nil, err
 	}
 	return &Bucket{
-		blobs: blobs, keys: func() Keys { return keys }, young: newYoung(), sync: (*os.File).Sync, lockFile: lockFile(rawURL),
+		blobs: blobs, keys: func() Keys { return keys }, young: newYoung(), sync: (*os.File).Sync,
+		lockFile: lockFile(rawURL),
 	}, nil
 }
 

@@ -72,7 +72,8 @@ func TestFilesAreEncrypted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.PutHashed(t.Context(), "plans/ns/uid", strings.NewReader(strings.Repeat(canary, 300_000)), 1<<30); err != nil {
+	if _, err := b.PutHashed(t.Context(), "plans/ns/uid", strings.NewReader(strings.Repeat(canary, 300_000)),
+		1<<30); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range files(t, dir) {
@@ -137,7 +138,8 @@ func TestInterruptedWriteStoresNothing(t *testing.T) {
 	if !errors.Is(err, cut) {
 		t.Errorf("got %v", err)
 	}
-	_, err = b.PutHashed(t.Context(), "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(cut)), 1<<30)
+	_, err = b.PutHashed(t.Context(), "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(cut)),
+		1<<30)
 	if !errors.Is(err, cut) {
 		t.Errorf("got %v", err)
 	}
@@ -172,7 +174,9 @@ func TestWritesToAFolderAreSynced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(synced, func(s os.FileInfo) bool { return os.SameFile(s, kept) && s.Size() == kept.Size() }) {
+			if !slices.ContainsFunc(synced, func(s os.FileInfo) bool {
+				return os.SameFile(s, kept) && s.Size() == kept.Size()
+			}) {
 				t.Errorf("%s: %s is not on the disk", what, path)
 			}
 		}
@@ -182,7 +186,8 @@ func TestWritesToAFolderAreSynced(t *testing.T) {
 func TestUnsafeKeysAreRejected(t *testing.T) {
 	b := open(t, "file://"+t.TempDir(), newKeys(t))
 	for _, key := range []string{
-		"", "/", "/etc/passwd", "a/../b", "../a", "..", ".", "a/./b", "a//b", "a/", "a\\b", "a b", "a\x00b", "a/%2e%2e/b",
+		"", "/", "/etc/passwd", "a/../b", "../a", "..", ".", "a/./b", "a//b", "a/", "a\\b", "a b", "a\x00b",
+		"a/%2e%2e/b",
 		"ä", "a.tmp", "a/b.attrs", strings.Repeat("a", 1001),
 	} {
 		if err := b.Put(t.Context(), key, nil); err == nil {

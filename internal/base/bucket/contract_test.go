@@ -79,7 +79,8 @@ func unknownKeyIsNotFound(t *testing.T, url string) {
 func lastWriteWins(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	for _, data := range []string{"first", "second"} {
-		if err := errors.Join(b.Put(t.Context(), "a/b", []byte(data)), b.PutLoose(t.Context(), "a/c", []byte(data))); err != nil {
+		if err := errors.Join(b.Put(t.Context(), "a/b", []byte(data)),
+			b.PutLoose(t.Context(), "a/c", []byte(data))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,7 +187,8 @@ func interruptedWriteKeepsTheObject(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	for _, sent := range []int{0, 12 << 20} {
-		if err := b.PutFrom(t.Context(), "a/b", io.MultiReader(bytes.NewReader(make([]byte, sent)), iotest.ErrReader(io.ErrUnexpectedEOF))); err == nil {
+		if err := b.PutFrom(t.Context(), "a/b", io.MultiReader(bytes.NewReader(make([]byte, sent)),
+			iotest.ErrReader(io.ErrUnexpectedEOF))); err == nil {
 			t.Fatal("no error")
 		}
 		if got, err := b.Get(t.Context(), "a/b", 10); err != nil || string(got) != "old" {
@@ -219,7 +221,8 @@ func longLists(t *testing.T, url string) {
 	b := open(t, url, newKeys(t))
 	var want []string
 	for i := range 1100 { // a page has 1,000
-		want = append(want, "logs/ns/a/1/"+strings.Repeat("0", i%3)+"x"+string(rune('a'+i%26))+strings.Repeat("z", i/26))
+		want = append(want, "logs/ns/a/1/"+strings.Repeat("0", i%3)+"x"+
+			string(rune('a'+i%26))+strings.Repeat("z", i/26))
 	}
 	var all sync.WaitGroup
 	for part := range slices.Chunk(want, 100) {

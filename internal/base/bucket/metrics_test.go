@@ -46,7 +46,8 @@ func TestMetricsCountRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]float64{
-		"write success": 1, "write canceled": 1, "write failed": 1, "delete not_found": 1, "exists success": 1, "read success": 2, "read damaged": 1, "read not_found": 1, "list success": 2,
+		"write success": 1, "write canceled": 1, "write failed": 1, "delete not_found": 1, "exists success": 1,
+		"read success": 2, "read damaged": 1, "read not_found": 1, "list success": 2,
 	}
 	if diff := cmp.Diff(want, counted(t, registry)); diff != "" {
 		t.Error(diff)

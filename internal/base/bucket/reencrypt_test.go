@@ -84,8 +84,12 @@ func changedDuringReencryption(t *testing.T, url string) {
 		change func(key string) error
 		want   string
 	}{
-		"written":           {small, func(key string) error { return other.Put(t.Context(), key, []byte("new")) }, "new"},
-		"written, in parts": {large, func(key string) error { return other.Put(t.Context(), key, []byte("new")) }, "new"},
+		"written": {small, func(key string) error {
+			return other.Put(t.Context(), key, []byte("new"))
+		}, "new"},
+		"written, in parts": {large, func(key string) error {
+			return other.Put(t.Context(), key, []byte("new"))
+		}, "new"},
 		"deleted":           {small, func(key string) error { return other.Delete(t.Context(), key) }, ""},
 		"deleted, in parts": {large, func(key string) error { return other.Delete(t.Context(), key) }, ""},
 	} {
@@ -192,7 +196,8 @@ func TestObjectOfANewKeyIsReadAfterTheKeysAreReadAgain(t *testing.T) {
 func TestForeignObjectHasNoKey(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, "file://"+dir, newKeys(t))
-	for name, data := range map[string]string{"empty": "", "text": "-> cairn.dev/object/v1", "other": "age-encryption.org/v1\n-> X25519 abc\n"} {
+	for name, data := range map[string]string{"empty": "", "text": "-> cairn.dev/object/v1",
+		"other": "age-encryption.org/v1\n-> X25519 abc\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}

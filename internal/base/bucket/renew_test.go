@@ -97,8 +97,8 @@ func TestDeletedObjectIsReportedAsNotFound(t *testing.T) {
 	if err := b.Renew(t.Context(), "sources/a"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("renewed: %v", err)
 	}
-	// Nor what another process deleted, where that is asked: a State that is deleted and created again may have the same
-	// bytes.
+	// Nor what another process deleted, where that is asked: a State that is deleted and created again may have the
+	// same bytes.
 	if err := b.PutOnce(t.Context(), "sources/a", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,8 @@ func TestKeyIsLockedByOneCaller(t *testing.T) {
 	defer cancel()
 	before := modified(t, path)
 	_, deleted := b.DeleteOlder(ctx, "sources/a", time.Now().Add(-48*time.Hour))
-	for name, err := range map[string]error{"deleted": deleted, "renewed": b.Renew(ctx, "sources/a"), "put": b.PutOnce(ctx, "sources/a", []byte("x"))} {
+	for name, err := range map[string]error{"deleted": deleted, "renewed": b.Renew(ctx, "sources/a"),
+		"put": b.PutOnce(ctx, "sources/a", []byte("x"))} {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -68,7 +68,8 @@ func TestS3ObjectsAreEncrypted(t *testing.T) {
 	if err := b.Put(t.Context(), "plans/ns/uid/one", []byte(strings.Repeat(canary, 100))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.PutHashed(t.Context(), "plans/ns/uid", strings.NewReader(strings.Repeat(canary, 300_000)), 1<<30); err != nil {
+	if _, err := b.PutHashed(t.Context(), "plans/ns/uid", strings.NewReader(strings.Repeat(canary, 300_000)),
+		1<<30); err != nil {
 		t.Fatal(err)
 	}
 	kept := files(t, filepath.Join(server.Dir, "cairn"))
@@ -217,7 +218,8 @@ func TestThrottledRequestIsRetried(t *testing.T) {
 			return true
 		}
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)
+		_, _ = io.WriteString(w,
+			`<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)
 		return false
 	}), newKeys(t))
 	if err := b.Put(t.Context(), "a/b", []byte("x")); err != nil {

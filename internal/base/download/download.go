@@ -60,7 +60,9 @@ func watch(
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := func() { cancel(nil) }
 	return ctx, func(body io.ReadCloser) io.ReadCloser {
-		return &watched{ReadCloser: body, ctx: ctx, over: over, limit: limit, timer: time.AfterFunc(limit, func() { cancel(ErrStalled) })}
+		return &watched{ReadCloser: body, ctx: ctx, over: over, limit: limit, timer: time.AfterFunc(limit, func() {
+			cancel(ErrStalled)
+		})}
 	}, over
 }
 

@@ -64,15 +64,17 @@ type DeniedError struct {
 }
 
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("connections to %.255s are denied: its address is %s; use another host, or have an administrator "+
-		"allow the address (chart value allowedAddresses, flag --allowed-address)", e.Host, e.Class)
+	return fmt.Sprintf("connections to %.255s are denied: its address is %s; use another host, or have an "+
+		"administrator allow the address (chart value allowedAddresses, flag --allowed-address)", e.Host, e.Class)
 }
 
 // metadata are services of clouds that return credentials of the node, at addresses that are not link-local: of AWS,
 // Google, Oracle and Scaleway with IPv6, of Azure, Alibaba and Oracle with IPv4.
 var metadata = []netip.Prefix{
-	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"), netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"),
-	netip.MustParsePrefix("fd00:42::42/128"), netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("100.100.100.200/32"),
+	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"),
+	netip.MustParsePrefix("fd00:42::42/128"), netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("100.100.100.200/32"),
 	netip.MustParsePrefix("192.0.0.192/32"),
 }
 
@@ -165,7 +167,8 @@ func (g *Guard) Route(ctx context.Context, u *url.URL) (Route, error) {
 	g = g.orDefault()
 	proxy, err := g.proxy(u)
 	if err != nil {
-		return Route{}, errors.New("the proxy of the environment is not a URL") // the error itself may have its password
+		// the error itself may have its password
+		return Route{}, errors.New("the proxy of the environment is not a URL")
 	}
 	a, ok, err := g.literal(u.Hostname())
 	switch {

@@ -37,7 +37,8 @@ func FuzzForEach(f *testing.F) {
 			gotObject[name] = value
 			return err
 		})
-		if (err == nil) != (wantErr == nil) || err == nil && len(object)+len(gotObject) > 0 && !cmp.Equal(gotObject, object) {
+		if (err == nil) != (wantErr == nil) || err == nil && len(object)+len(gotObject) > 0 &&
+			!cmp.Equal(gotObject, object) {
 			t.Errorf("%s has fields %s, %v, want %s, %v", text, gotObject, err, object, wantErr)
 		}
 	})

@@ -25,14 +25,16 @@ func TestDue(t *testing.T) {
 		ledger ledger
 		want   plan
 	}{
-		"nothing is wanted": {ledger: ledger{{Key: "a", Digest: "1"}}, want: plan{Ledger: ledger{{Key: "a", Digest: "1"}}}},
+		"nothing is wanted": {ledger: ledger{{Key: "a", Digest: "1"}},
+			want: plan{Ledger: ledger{{Key: "a", Digest: "1"}}}},
 		"a first message": {
 			wanted: messages{{Key: "a", Digest: "1"}},
 			want:   plan{Ledger: ledger{{Key: "a"}}, Send: messages{{Key: "a", Digest: "1"}}},
 		},
 		"the receiver has it": {
-			wanted: messages{{Key: "a", Digest: "1", NotBefore: later}}, ledger: ledger{{Key: "a", Digest: "1", Reference: "7"}},
-			want: plan{Ledger: ledger{{Key: "a", Digest: "1", Reference: "7"}}},
+			wanted: messages{{Key: "a", Digest: "1", NotBefore: later}},
+			ledger: ledger{{Key: "a", Digest: "1", Reference: "7"}},
+			want:   plan{Ledger: ledger{{Key: "a", Digest: "1", Reference: "7"}}},
 		},
 		"another content: what the receiver has is unknown": {
 			wanted: messages{{Key: "a", Digest: "2"}}, ledger: ledger{{Key: "a", Digest: "1", Reference: "7"}},
@@ -48,7 +50,8 @@ func TestDue(t *testing.T) {
 		},
 		"a pending one may be received": {
 			wanted: messages{{Key: "a", Digest: "2", Pending: true}}, ledger: ledger{{Key: "a", Digest: "1"}},
-			want: plan{Ledger: ledger{{Key: "a", Pending: true}}, Send: messages{{Key: "a", Digest: "2", Pending: true}}},
+			want: plan{Ledger: ledger{{Key: "a", Pending: true}},
+				Send: messages{{Key: "a", Digest: "2", Pending: true}}},
 		},
 		"one that was pending may still be": {
 			wanted: messages{{Key: "a", Digest: "2"}}, ledger: ledger{{Key: "a", Digest: "1", Pending: true}},
@@ -56,10 +59,12 @@ func TestDue(t *testing.T) {
 		},
 		"at most once: it is recorded as received": {
 			wanted: messages{{Key: "a", Digest: "1", AtMostOnce: true}},
-			want:   plan{Ledger: ledger{{Key: "a", Digest: "1"}}, Send: messages{{Key: "a", Digest: "1", AtMostOnce: true}}},
+			want: plan{Ledger: ledger{{Key: "a", Digest: "1"}},
+				Send: messages{{Key: "a", Digest: "1", AtMostOnce: true}}},
 		},
 		"an early one is recorded, and due later": {
-			wanted: messages{{Key: "b", Digest: "2", NotBefore: later.Add(time.Minute)}, {Key: "a", Digest: "2", NotBefore: later}},
+			wanted: messages{{Key: "b", Digest: "2", NotBefore: later.Add(time.Minute)},
+				{Key: "a", Digest: "2", NotBefore: later}},
 			ledger: ledger{{Key: "a", Digest: "1"}}, want: plan{Ledger: ledger{{Key: "a"}, {Key: "b"}}, Next: later},
 		},
 		"an early one at most once is not recorded as received": {
@@ -70,7 +75,8 @@ func TestDue(t *testing.T) {
 			wanted: messages{{Key: "c", Digest: "1"}, {Key: "a", Digest: "2"}},
 			ledger: ledger{{Key: "a", Digest: "1"}, {Key: "b", Digest: "1"}},
 			want: plan{
-				Ledger: ledger{{Key: "a"}, {Key: "b", Digest: "1"}, {Key: "c"}}, Send: messages{{Key: "c", Digest: "1"}, {Key: "a", Digest: "2"}},
+				Ledger: ledger{{Key: "a"}, {Key: "b", Digest: "1"}, {Key: "c"}},
+				Send:   messages{{Key: "c", Digest: "1"}, {Key: "a", Digest: "2"}},
 			},
 		},
 	} {
@@ -114,7 +120,8 @@ func TestAFailingReceiverDelaysNoOther(t *testing.T) {
 		}
 	}
 	all := messages{
-		{Key: "a", Digest: "1", Receiver: "down"}, {Key: "b", Digest: "1", Receiver: "down"}, {Key: "c", Digest: "1", Receiver: "up"},
+		{Key: "a", Digest: "1", Receiver: "down"}, {Key: "b", Digest: "1", Receiver: "down"},
+		{Key: "c", Digest: "1", Receiver: "up"},
 		{Key: "d", Digest: "1", Receiver: "down", AtMostOnce: true},
 	}
 	sent := send(all...)

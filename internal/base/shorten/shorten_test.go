@@ -45,7 +45,8 @@ func FuzzLine(f *testing.F) {
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		time.Hour: "1h", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 10 * time.Second: "10s", 10 * time.Minute: "10m",
+		time.Hour: "1h", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s", 10 * time.Second: "10s",
+		10 * time.Minute:        "10m",
 		time.Hour + time.Second: "1h0m1s", 20 * time.Hour: "20h",
 	} {
 		if got := Duration(d); got != want {

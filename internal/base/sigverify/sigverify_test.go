@@ -39,7 +39,8 @@ func (s *signer) live(life time.Duration) {
 	seconds := uint32(life.Seconds())
 	for _, id := range s.entity.Identities {
 		id.SelfSignature.KeyLifetimeSecs = &seconds
-		if err := id.SelfSignature.SignUserId(id.UserId.Id, s.entity.PrimaryKey, s.entity.PrivateKey, &s.config); err != nil {
+		if err := id.SelfSignature.SignUserId(id.UserId.Id, s.entity.PrimaryKey, s.entity.PrivateKey,
+			&s.config); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -104,21 +105,25 @@ func TestVerify(t *testing.T) {
 		signature []byte
 		ok        bool
 	}{
-		"a signature by the key":                              {ours.keys(), good, true},
-		"an armored signature by the key":                     {ours.keys(), text.Bytes(), true},
-		"a signature by one of two keys":                      {both, good, true},
-		"a signature by another key":                          {other.keys(), good, false},
-		"a signature when there are no keys":                  {Keys{}, good, false},
-		"a signature of other bytes":                          {ours.keys(), ours.sign("date", now.Add(-time.Hour), 0), false},
-		"a signature with a bit changed":                      {ours.keys(), bent, false},
-		"a signature that is cut off":                         {ours.keys(), good[:len(good)/2], false},
-		"no signature":                                        {ours.keys(), nil, false},
-		"armor around nothing":                                {ours.keys(), []byte("-----BEGIN PGP SIGNATURE-----"), false},
-		"a signature that has expired":                        {ours.keys(), ours.sign("data", now.Add(-time.Hour), time.Minute), false},
+		"a signature by the key":             {ours.keys(), good, true},
+		"an armored signature by the key":    {ours.keys(), text.Bytes(), true},
+		"a signature by one of two keys":     {both, good, true},
+		"a signature by another key":         {other.keys(), good, false},
+		"a signature when there are no keys": {Keys{}, good, false},
+		"a signature of other bytes": {ours.keys(), ours.sign("date", now.Add(-time.Hour), 0),
+			false},
+		"a signature with a bit changed": {ours.keys(), bent, false},
+		"a signature that is cut off":    {ours.keys(), good[:len(good)/2], false},
+		"no signature":                   {ours.keys(), nil, false},
+		"armor around nothing": {ours.keys(), []byte("-----BEGIN PGP SIGNATURE-----"),
+			false},
+		"a signature that has expired": {ours.keys(),
+			ours.sign("data", now.Add(-time.Hour), time.Minute), false},
 		"a key that has expired since it signed":              {expired.keys(), before, true},
 		"a key that had expired when it signed":               {expired.keys(), after, false},
 		"a signature that has expired by a key that has, too": {expired.keys(), brief, false},
-		"a signature of two megabytes":                        {ours.keys(), append(bytes.Clone(good), make([]byte, 2<<20)...), false},
+		"a signature of two megabytes": {ours.keys(),
+			append(bytes.Clone(good), make([]byte, 2<<20)...), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +151,8 @@ func TestParseKeys(t *testing.T) {
 	if _, err := ParseKeys(branding.DefaultGPGKey); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"", "no key", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----"} {
+	for _, text := range []string{"", "no key", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC " +
+		"KEY BLOCK-----"} {
 		if _, err := ParseKeys(text); err == nil {
 			t.Errorf("%q is taken for a key", text)
 		}
@@ -159,7 +165,8 @@ func TestParseSums(t *testing.T) {
 		data string
 		want map[string]string // nil is an error
 	}{
-		"two files":                         {a + "  one.zip\n" + b + "  two.zip\n", map[string]string{"one.zip": a, "two.zip": strings.ToLower(b)}},
+		"two files": {a + "  one.zip\n" + b + "  two.zip\n",
+			map[string]string{"one.zip": a, "two.zip": strings.ToLower(b)}},
 		"a binary file, as sha256sum marks": {a + " *one.zip", map[string]string{"one.zip": a}},
 		"empty lines and Windows' ends":     {"\r\n" + a + "  one.zip\r\n\r\n", map[string]string{"one.zip": a}},
 		"nothing":                           {"", map[string]string{}},

@@ -62,10 +62,11 @@ func FromEnvironment(ctx context.Context, service, version string) (*Tracer, err
 	if err != nil || endpoint == "" {
 		return nil, err
 	}
-	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"),
+		"http/protobuf")
 	if protocol != "http/protobuf" {
-		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: http/protobuf is, "+
-			"at port 4318 of most collectors", protocol)
+		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: "+
+			"http/protobuf is, at port 4318 of most collectors", protocol)
 	}
 	// The address is given, since OTEL_EXPORTER_OTLP_INSECURE would win over its scheme: with false, an http://
 	// would be spoken TLS to.

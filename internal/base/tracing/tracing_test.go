@@ -26,9 +26,11 @@ func TestProcessesShareATrace(t *testing.T) {
 	server.Send(Span{ID: root.Child("webhook"), Parent: root, Name: "webhook", Start: at, End: at.Add(time.Second)})
 	operator.Send(Span{ID: Commit("uid", "1f3c"), Name: "commit", Start: at, End: at.Add(time.Minute), Failed: true})
 	webhook, commit := seenByServer.GetSpans()[0], seenByOperator.GetSpans()[0]
-	if webhook.SpanContext.TraceID() != commit.SpanContext.TraceID() || webhook.Parent.SpanID() != commit.SpanContext.SpanID() {
+	if webhook.SpanContext.TraceID() != commit.SpanContext.TraceID() ||
+		webhook.Parent.SpanID() != commit.SpanContext.SpanID() {
 		t.Errorf("the webhook is in trace %s under %s; the commit is %s in trace %s",
-			webhook.SpanContext.TraceID(), webhook.Parent.SpanID(), commit.SpanContext.SpanID(), commit.SpanContext.TraceID())
+			webhook.SpanContext.TraceID(), webhook.Parent.SpanID(), commit.SpanContext.SpanID(),
+			commit.SpanContext.TraceID())
 	}
 	if commit.Parent.IsValid() {
 		t.Errorf("the root has the parent %s", commit.Parent.SpanID())
@@ -37,16 +39,19 @@ func TestProcessesShareATrace(t *testing.T) {
 		t.Errorf("the commit is from %s to %s", commit.StartTime, commit.EndTime)
 	}
 	if len(webhook.Attributes) != 0 || webhook.Status.Code == commit.Status.Code {
-		t.Errorf("the webhook has %v and %v; that of the one that failed is %v", webhook.Attributes, webhook.Status, commit.Status)
+		t.Errorf("the webhook has %v and %v; that of the one that failed is %v", webhook.Attributes, webhook.Status,
+			commit.Status)
 	}
 }
 
 func TestIDsAreDeterministic(t *testing.T) {
 	ids := map[ID]string{}
 	for name, id := range map[string]ID{
-		"commit": Commit("uid", "1f3c"), "another commit": Commit("uid", "1f3d"), "another Repository": Commit("uie", "1f3c"),
+		"commit": Commit("uid", "1f3c"), "another commit": Commit("uid", "1f3d"),
+		"another Repository":          Commit("uie", "1f3c"),
 		"texts that join to the same": Commit("uid1", "f3c"), "child": Commit("uid", "1f3c").Child("fetch"),
-		"other child": Commit("uid", "1f3c").Child("webhook"), "grandchild": Commit("uid", "1f3c").Child("fetch").Child("fetch"),
+		"other child":            Commit("uid", "1f3c").Child("webhook"),
+		"grandchild":             Commit("uid", "1f3c").Child("fetch").Child("fetch"),
 		"child in another trace": Commit("uid", "1f3d").Child("fetch"),
 	} {
 		if other, ok := ids[id]; ok {
@@ -69,7 +74,8 @@ func TestSamplingIsPerTrace(t *testing.T) {
 		one, seen := recorded()
 		other, seenByOther := recorded()
 		one.Send(Span{ID: root, Name: "commit"})
-		other.Send(Span{ID: root.Child("decide"), Parent: root, Name: "decide"}, Span{ID: root.Child("webhook"), Parent: root, Name: "webhook"})
+		other.Send(Span{ID: root.Child("decide"), Parent: root, Name: "decide"},
+			Span{ID: root.Child("webhook"), Parent: root, Name: "webhook"})
 		if n := len(seenByOther.GetSpans()); n != 2*len(seen.GetSpans()) {
 			t.Errorf("commit %s: %d spans of a trace whose root is sent %d times", commit, n, len(seen.GetSpans()))
 		}
@@ -82,11 +88,12 @@ func TestSamplingIsPerTrace(t *testing.T) {
 
 func TestTracingIsOffWithoutACollector(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"no address":          {},
-		"tracing is off":      {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"},
-		"the SDK is disabled": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
-		"only for metrics":    {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:1"},
-		"an empty variable":   {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
+		"no address":     {},
+		"tracing is off": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"},
+		"the SDK is disabled": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1",
+			"OTEL_SDK_DISABLED": "true"},
+		"only for metrics":  {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:1"},
+		"an empty variable": {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clearEnvironment(t)
@@ -104,10 +111,13 @@ func TestTracingIsOffWithoutACollector(t *testing.T) {
 
 // TestSchemeOfTheEndpointSelectsTLS checks that OTEL_EXPORTER_OTLP_INSECURE is ignored if the address has a scheme.
 func TestSchemeOfTheEndpointSelectsTLS(t *testing.T) {
-	for name, insecure := range map[string]string{"OTEL_EXPORTER_OTLP_INSECURE unset": "", "OTEL_EXPORTER_OTLP_INSECURE=false": "false"} {
+	for name, insecure := range map[string]string{"OTEL_EXPORTER_OTLP_INSECURE unset": "",
+		"OTEL_EXPORTER_OTLP_INSECURE=false": "false"} {
 		t.Run(name, func(t *testing.T) {
 			got := make(chan string, 1)
-			collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.URL.Path }))
+			collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				got <- r.URL.Path
+			}))
 			defer collector.Close()
 			clearEnvironment(t)
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
@@ -129,10 +139,12 @@ func TestSchemeOfTheEndpointSelectsTLS(t *testing.T) {
 
 func TestEndpointWithoutAHostIsRejected(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
-		for _, address := range []string{"collector:4318", "collector.observability", "10.0.0.1:4318", "grpc://collector:4317", "http://"} {
+		for _, address := range []string{"collector:4318", "collector.observability", "10.0.0.1:4318",
+			"grpc://collector:4317", "http://"} {
 			clearEnvironment(t)
 			t.Setenv(name, address)
-			if _, err := FromEnvironment(t.Context(), "cairn", "v1"); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := FromEnvironment(t.Context(), "cairn", "v1"); err == nil ||
+				!strings.Contains(err.Error(), name) {
 				t.Errorf("%s=%s: got %v", name, address, err)
 			}
 		}

@@ -43,7 +43,8 @@ func Decide(f Facts) []Result {
 
 // unread is the result of what could not be read.
 func unread(check string, err error) Result {
-	return Result{Warning, check, fmt.Sprintf("not verified: %v", err), "ask a cluster administrator to run this command"}
+	return Result{Warning, check, fmt.Sprintf("not verified: %v", err),
+		"ask a cluster administrator to run this command"}
 }
 
 func kubernetes(f Facts) Result {
@@ -88,9 +89,11 @@ func rights(f Facts) Result {
 	}
 	if len(missing) > 0 {
 		return Result{Error, check, "you may not " + strings.Join(missing, ", "),
-			"install as a cluster administrator, or with fewer permissions: " + docs + "how-to/namespaces.md#install-with-roles-alone"}
+			"install as a cluster administrator, or with fewer permissions: " + docs +
+				"how-to/namespaces.md#install-with-roles-alone"}
 	}
-	return Result{Level: OK, Check: check, Message: fmt.Sprintf("you have all %d that an installation needs", len(f.Rights.Value))}
+	return Result{Level: OK, Check: check, Message: fmt.Sprintf("you have all %d that an installation needs",
+		len(f.Rights.Value))}
 }
 
 // group is the API group of Cairn.
@@ -142,9 +145,11 @@ func foreign(check string, releases []string, want string) Result {
 		return Result{Error, check, "Cairn's are installed without Helm, which would reject them",
 			"install with --set crds.install=false, or with kubectl"}
 	}
-	return Result{Error, check, fmt.Sprintf("Cairn's belong to the Helm release %s and not to %s, which Helm would reject",
-		strings.Join(releases, ", "), want), "upgrade that release, or install a second one with --set crds.install=false: " +
-		docs + "how-to/namespaces.md#two-installations-in-one-cluster"}
+	return Result{Error, check,
+		fmt.Sprintf("Cairn's belong to the Helm release %s and not to %s, which Helm would reject",
+			strings.Join(releases, ", "), want), "upgrade that release, or install a second one with --set " +
+			"crds.install=false: " +
+			docs + "how-to/namespaces.md#two-installations-in-one-cluster"}
 }
 
 // sameVersion is the result of CRDs of the release to install.
@@ -166,7 +171,8 @@ func server(f Facts) Result {
 	case f.Server.Err != nil:
 		return unread(check, f.Server.Err)
 	case f.Server.Value != "":
-		return Result{Warning, check, "an installation has published " + f.Server.Value + " in ConfigMap kube-public/cairn",
+		return Result{Warning, check, "an installation has published " + f.Server.Value +
+			" in ConfigMap kube-public/cairn",
 			"upgrade it, or install a second one with --set publishEndpoint=false"}
 	}
 	return Result{Level: OK, Check: check, Message: "no other installation has published its address"}
@@ -187,7 +193,8 @@ func nodes(f Facts) Result {
 		}
 	}
 	if fit == 0 {
-		return Result{Warning, check, fmt.Sprintf("none of %d is ready for pods with Linux on amd64 or arm64", len(f.Nodes.Value)),
+		return Result{Warning, check, fmt.Sprintf("none of %d is ready for pods with Linux on amd64 or arm64",
+			len(f.Nodes.Value)),
 			"add one, unless the cluster creates nodes for pods that wait"}
 	}
 	return Result{Level: OK, Check: check, Message: fmt.Sprintf("%d of %d fit", fit, len(f.Nodes.Value))}
@@ -206,11 +213,12 @@ func webhooks(f Facts) Result {
 	}
 	if len(down) > 0 {
 		slices.Sort(down)
-		return Result{Warning, check, "not ready, and without an answer the API server rejects pods or objects of Cairn that they " +
-			"select: " + strings.Join(down, ", "), "repair or delete them"}
+		return Result{Warning, check, "not ready, and without an answer the API server rejects pods or objects of " +
+			"Cairn that they select: " + strings.Join(down, ", "), "repair or delete them"}
 	}
-	return Result{Level: OK, Check: check, Message: fmt.Sprintf("%d can reject pods or objects of Cairn, and none is unavailable",
-		len(f.Webhooks.Value))}
+	return Result{Level: OK, Check: check,
+		Message: fmt.Sprintf("%d can reject pods or objects of Cairn, and none is unavailable",
+			len(f.Webhooks.Value))}
 }
 
 func sorted(set map[string]bool) []string {

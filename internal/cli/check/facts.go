@@ -21,7 +21,8 @@ type Facts struct {
 	Nodes Read[[]Node]
 	// StorageClasses are all of the cluster. They are not read if the bucket is no volume.
 	StorageClasses Read[[]StorageClass]
-	// Endpoint is the HOST:PORT in the URL of the bucket that this machine could connect to; empty if the URL names none.
+	// Endpoint is the HOST:PORT in the URL of the bucket that this machine could connect to; empty if the URL names
+	// none.
 	Endpoint Read[string]
 	// Webhooks are those that decide about pods or objects of Cairn, and whose failure rejects them.
 	Webhooks Read[[]Webhook]

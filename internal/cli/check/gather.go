@@ -65,8 +65,8 @@ type gatherer struct {
 	kube client.Client
 }
 
-// Needed are the permissions that an installation of the chart with its defaults into a namespace needs. Kubernetes 1.36
-// and later have mutating admission policies.
+// Needed are the permissions that an installation of the chart with its defaults into a namespace needs. Kubernetes
+// 1.36 and later have mutating admission policies.
 func Needed(namespace string, mutating bool) []Right {
 	const rbac, admission, apps = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apps"
 	all := []Right{
@@ -123,7 +123,8 @@ func (g gatherer) crds() ([]CRD, error) {
 	for _, o := range list.Items {
 		all = append(all, CRD{
 			Name: o.Name, Version: o.Labels["app.kubernetes.io/version"],
-			Release: o.Annotations["meta.helm.sh/release-name"], Namespace: o.Annotations["meta.helm.sh/release-namespace"],
+			Release:   o.Annotations["meta.helm.sh/release-name"],
+			Namespace: o.Annotations["meta.helm.sh/release-namespace"],
 		})
 	}
 	return all, nil
@@ -136,7 +137,8 @@ func (g gatherer) server(f Facts) (string, error) {
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
-	if m.Annotations["meta.helm.sh/release-name"] == f.Release && m.Annotations["meta.helm.sh/release-namespace"] == f.Namespace {
+	if m.Annotations["meta.helm.sh/release-name"] == f.Release &&
+		m.Annotations["meta.helm.sh/release-namespace"] == f.Namespace {
 		return "", err
 	}
 	return m.Data[userapi.PublicURL], err
@@ -195,7 +197,8 @@ func (g gatherer) webhooks() ([]Webhook, error) {
 	if err := g.s.List(g.ctx, mutating); err != nil {
 		return nil, err
 	}
-	add := func(name string, policy *admissionv1.FailurePolicyType, rules []admissionv1.RuleWithOperations, to admissionv1.WebhookClientConfig) error {
+	add := func(name string, policy *admissionv1.FailurePolicyType, rules []admissionv1.RuleWithOperations,
+		to admissionv1.WebhookClientConfig) error {
 		if policy != nil && *policy == admissionv1.Ignore || !concerns(rules) {
 			return nil
 		}
@@ -230,7 +233,8 @@ func (g gatherer) webhooks() ([]Webhook, error) {
 // ready returns whether a pod of a Service is ready.
 func (g gatherer) ready(namespace, name string) (bool, error) {
 	list := &discoveryv1.EndpointSliceList{}
-	err := g.s.List(g.ctx, list, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name})
+	err := g.s.List(g.ctx, list, client.InNamespace(namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: name})
 	if err != nil {
 		return false, fmt.Errorf("endpoints of Service %s/%s: %w", namespace, name, err)
 	}

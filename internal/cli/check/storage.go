@@ -59,7 +59,8 @@ func storage(f Facts) Result {
 		return Result{Error, check, "there is no default StorageClass, only " + strings.Join(names, ", "),
 			"set bucket.persistence.storageClass to one of them, or another bucket: " + docs + "how-to/bucket.md"}
 	}
-	return Result{Error, check, "there is no StorageClass", "create one, or set an object store in bucket.url: " + docs + "how-to/bucket.md"}
+	return Result{Error, check, "there is no StorageClass", "create one, or set an object store in bucket.url: " +
+		docs + "how-to/bucket.md"}
 }
 
 // objectStore is the result for a bucket in an object store. Whether the credentials allow access is known to the pods
@@ -72,12 +73,15 @@ func objectStore(f Facts) Result {
 		return Result{Error, check, fmt.Sprintf("the URL %q has an unknown scheme", f.Bucket),
 			"use file:///var/lib/cairn, s3://, gs:// or azblob://: " + docs + "how-to/bucket.md"}
 	case u.Host == "":
-		return Result{Error, check, fmt.Sprintf("the URL %q has no name of a bucket", f.Bucket), "add it: " + docs + "how-to/bucket.md"}
+		return Result{Error, check, fmt.Sprintf("the URL %q has no name of a bucket", f.Bucket), "add it: " + docs +
+			"how-to/bucket.md"}
 	case f.Endpoint.Err != nil:
-		return Result{Warning, check, fmt.Sprintf("not verified: this machine cannot connect to its endpoint: %v", f.Endpoint.Err),
+		return Result{Warning, check, fmt.Sprintf("not verified: this machine cannot connect to its endpoint: %v",
+			f.Endpoint.Err),
 			"check that the cluster can; " + later}
 	case f.Endpoint.Value != "":
-		return Result{Warning, check, "its endpoint " + f.Endpoint.Value + " accepts connections from this machine; access is not " +
+		return Result{Warning, check, "its endpoint " + f.Endpoint.Value +
+			" accepts connections from this machine; access is not " +
 			"verified", later}
 	}
 	return Result{Warning, check, "not verified: the credentials of Cairn's pods are not those of this machine", later}

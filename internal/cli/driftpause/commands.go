@@ -71,13 +71,15 @@ func resume(ctx context.Context, s *session.Session) error {
 		return err == nil && (pause.Status.Since == nil || !pause.Status.Since.Equal(&since)), err
 	})
 	if !inTime {
-		return fmt.Errorf("the operator did not resume the corrections within %s: `%s get driftpauses -n %s` shows whether it does",
+		return fmt.Errorf("the operator did not resume the corrections within %s: `%s get driftpauses -n %s` shows "+
+			"whether it does",
 			patience, s.Command(), namespace)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Text(), "The corrections of drift in namespace %s are resumed. These Stacks began to drift: %s%s.\n",
+	_, err = fmt.Fprintf(s.Text(), "The corrections of drift in namespace %s are resumed. These Stacks began to "+
+		"drift: %s%s.\n",
 		namespace, strings.Join(pause.Status.Stacks, ", "), more(pause))
 	return err
 }

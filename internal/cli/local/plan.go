@@ -43,8 +43,8 @@ func (p *Plan) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&p.engine, "engine", "",
 		"with --local: program that plans; default: tofu or terraform, the engine of the Stack")
 	f.StringVar(&p.root, "root", "",
-		"with --local: directory above it to copy as a whole, for code that reads files there; usually the root of the "+
-			"repository")
+		"with --local: directory above it to copy as a whole, for code that reads files there; usually the "+
+			"root of the repository")
 	f.StringArrayVar(&p.variableFiles, "var-file", nil,
 		"with --local: file with variables, which override the Stack's; can be repeated, later files win")
 	_ = cmd.MarkFlagDirname("local") // fails only for a flag that does not exist
@@ -118,7 +118,8 @@ func checkPlanArguments(args []string) error {
 	for _, arg := range args {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && slices.Contains(rejectedArguments, name) {
-			return fmt.Errorf("-%s is not allowed with --local: the plan uses a copy of the state, and cannot be applied", name)
+			return fmt.Errorf("-%s is not allowed with --local: the plan uses a copy of the state, and "+
+				"cannot be applied", name)
 		}
 	}
 	return nil
@@ -148,12 +149,14 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 	}
 	if kind.Wraps() {
 		return engine.Engine{}, "", fmt.Errorf("the Stack %s uses %s, which creates its root module itself: "+
-			"cairn plan --local supports only code for %s", stack.Name, name, strings.Join(engine.WrappedNames(), " and "))
+			"cairn plan --local supports only code for %s", stack.Name, name,
+			strings.Join(engine.WrappedNames(), " and "))
 	}
 	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
 	if err != nil {
-		return engine.Engine{}, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine "+
-			"(%w)", kind.Name(), err)
+		return engine.Engine{}, "",
+			fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine "+
+				"(%w)", kind.Name(), err)
 	}
 	path, err = filepath.Abs(path)
 	return kind, path, err
@@ -225,7 +228,8 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 		l.Note("The state in %s is ignored: the plan uses the Stack's.", l.code.From)
 	}
 	if len(l.code.Unknown) > 0 {
-		l.Note("Paths that are unknown before the engine runs: %s. If they are outside of %s, copy that too with --root.",
+		l.Note("Paths that are unknown before the engine runs: %s. If they are outside of %s, copy that too "+
+			"with --root.",
 			strings.Join(l.code.Unknown, "; "), l.code.From)
 	}
 	code, err := os.OpenRoot(l.code.Dir)

@@ -167,8 +167,9 @@ func (v *localValues) codeFile(name string) (string, error) {
 	}
 	at := filepath.Join(filepath.FromSlash(root), filepath.FromSlash(name))
 	if _, err := os.Stat(at); err != nil {
-		return "", fmt.Errorf("variable file %s of the Stack's code is not found at %s: set the root of the repository "+
-			"with --root",
+		return "", fmt.Errorf(
+			"variable file %s of the Stack's code is not found at %s: set the root of the repository "+
+				"with --root",
 			name, at)
 	}
 	return at, nil

@@ -131,7 +131,8 @@ a Stack of their own. cairn preview FILE shows the Stacks that the StackSet gene
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Repository, "repository", "",
-		"URL of the repository, for example https://git.example.com/acme/infra.git; default: that of git's remote origin")
+		"URL of the repository, for example https://git.example.com/acme/infra.git; default: that of git's "+
+			"remote origin")
 	f.StringVar(&o.Ref, "ref", "", "branch, tag or commit of the Repository; default: the remote's default branch")
 	f.BoolVar(&o.StackSet, "stackset", false, "write one StackSet in place of the Stacks that can share a template")
 	session.AddFormatFlag(cmd, &o.Format)

@@ -40,7 +40,8 @@ once, in place of a test message.`,
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error { return test(cmd.Context(), s, args[0], timeout) },
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait until the destination accepts the message")
+	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute,
+		"how long to wait until the destination accepts the message")
 	return cmd
 }
 
@@ -87,7 +88,8 @@ func outcome(n *v1alpha1.Notification, request string) (accepted bool, failed er
 		return true, nil
 	case ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != n.Generation:
 		return false, nil
-	case handled, ready.Reason == v1alpha1.ReasonNamespacesNotAllowed, ready.Reason == v1alpha1.ReasonConfigurationInvalid:
+	case handled, ready.Reason == v1alpha1.ReasonNamespacesNotAllowed,
+		ready.Reason == v1alpha1.ReasonConfigurationInvalid:
 		return false, fmt.Errorf("the message was not accepted: %s", state(n))
 	}
 	return false, nil

@@ -25,15 +25,19 @@ func TestOutcomeOfATest(t *testing.T) {
 		"not handled yet":    {status{Pending: pending}, false, ""},
 		"an earlier failure": {status{Pending: pending, Conditions: ready("False", "DeliveryFailed")}, false, ""},
 		"is being sent": {
-			status{LastHandledRequest: handled, Pending: pending, Conditions: ready("Unknown", "NotDelivered")}, false, "",
+			status{LastHandledRequest: handled, Pending: pending, Conditions: ready("Unknown", "NotDelivered")}, false,
+			"",
 		},
 		"accepted": {status{LastHandledRequest: handled, Conditions: ready("True", "Delivered")}, true, ""},
 		"failed": {
-			status{LastHandledRequest: handled, Pending: pending, Conditions: ready("False", "CredentialsNotFound")}, false,
+			status{LastHandledRequest: handled, Pending: pending, Conditions: ready("False", "CredentialsNotFound")},
+			false,
 			"CredentialsNotFound: why",
 		},
-		"namespaces":             {status{Conditions: ready("False", "NamespacesNotAllowed")}, false, "NamespacesNotAllowed: why"},
-		"an invalid selector":    {status{Conditions: ready("False", "ConfigurationInvalid")}, false, "ConfigurationInvalid: why"},
+		"namespaces": {status{Conditions: ready("False", "NamespacesNotAllowed")}, false,
+			"NamespacesNotAllowed: why"},
+		"an invalid selector": {status{Conditions: ready("False", "ConfigurationInvalid")}, false,
+			"ConfigurationInvalid: why"},
 		"no operator reconciles": {status{}, false, ""},
 	} {
 		accepted, failed := outcome(&v1alpha1.Notification{Status: tt.status}, "now")

@@ -105,7 +105,8 @@ func commitOf(p *v1alpha1.Pipeline, stage, prefix string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%d releases of Pipeline %s begin with %q: write more of the commit", len(found), p.Name, prefix)
+	return "", fmt.Errorf("%d releases of Pipeline %s begin with %q: write more of the commit", len(found),
+		p.Name, prefix)
 }
 
 // noNext returns why a stage can get no release without --release.
@@ -120,12 +121,14 @@ func noNext(p *v1alpha1.Pipeline, stage string) error {
 	case position < 0:
 		return fmt.Errorf("Pipeline %s has no stage %q, but %s", p.Name, stage, strings.Join(names, ", "))
 	case status != nil && status.Release != "":
-		return fmt.Errorf("stage %s of Pipeline %s has release %.12s, and can get no newer one; --release promotes an earlier one",
+		return fmt.Errorf("stage %s of Pipeline %s has release %.12s, and can get no newer one; --release promotes "+
+			"an earlier one",
 			stage, p.Name, status.Release)
 	case position == 0:
 		return fmt.Errorf("Pipeline %s has no release yet: `kubectl describe pipeline %s` shows why", p.Name, p.Name)
 	}
-	return fmt.Errorf("stage %s of Pipeline %s can get no release: stage %s has completed none", stage, p.Name, names[position-1])
+	return fmt.Errorf("stage %s of Pipeline %s can get no release: stage %s has completed none", stage, p.Name,
+		names[position-1])
 }
 
 // get returns a Pipeline of the namespace.

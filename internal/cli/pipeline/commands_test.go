@@ -30,7 +30,8 @@ func TestReleaseOfAStage(t *testing.T) {
 		{"staging", "x", "", "begins with \"x\""},
 	} {
 		got, err := commitOf(p, c.stage, c.prefix)
-		if got != c.want || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+		if got != c.want || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(),
+			c.problem) {
 			t.Errorf("%s %q: %q, %v", c.stage, c.prefix, got, err)
 		}
 	}

@@ -59,7 +59,8 @@ func fetch(ctx context.Context, s *session.Session, arg string, timeout time.Dur
 	}
 	request := action.Now(s.Now())
 	if err := s.Patch(ctx, r, action.FetchRepository(request)); err != nil {
-		return fmt.Errorf("the fetch of Repository %s is not requested: %w", r.Name, s.Denied(err, "repositories", "patch"))
+		return fmt.Errorf("the fetch of Repository %s is not requested: %w", r.Name,
+			s.Denied(err, "repositories", "patch"))
 	}
 	now := &v1alpha1.Repository{}
 	inTime, err := session.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {

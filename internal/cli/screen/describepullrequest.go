@@ -41,7 +41,8 @@ func PullRequest(w io.Writer, pr *v1alpha1.PullRequest, events []corev1.Event, s
 		p.title("Affected Stacks")
 	}
 	for _, stack := range pr.Status.Stacks {
-		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), cmp.Or(string(stack.Phase), "-"), stackLine(stack))
+		p.row("  "+stack.Namespace+"/"+stack.Name, cmp.Or(stack.Run, "-"), cmp.Or(string(stack.Phase), "-"),
+			stackLine(stack))
 	}
 	pullRequestDependents(p, pr)
 	pullRequestStackSets(p, pr)
@@ -139,7 +140,8 @@ func applyHints(apply *v1alpha1.PullRequestApply, s Style) (hints []string) {
 // mergeLine returns what is merged: the head with its commit, and the base.
 func mergeLine(pr *v1alpha1.PullRequest) string {
 	head := pr.Spec.Head
-	text := cmp.Or(head.Branch, "a deleted branch") + " at " + head.Commit[:min(len(head.Commit), 12)] + " into " + pr.Spec.Base
+	text := cmp.Or(head.Branch, "a deleted branch") + " at " + head.Commit[:min(len(head.Commit), 12)] + " into " +
+		pr.Spec.Base
 	if pr.Spec.Fork {
 		text += ", from a fork"
 	}
@@ -190,7 +192,8 @@ func pullRequestHints(pr *v1alpha1.PullRequest, s Style) []string {
 	for _, stack := range pr.Status.Stacks {
 		planned = planned || stack.Plan != nil
 		if stack.Phase == v1alpha1.PhaseFailed && stack.Run != "" && len(hints) == 0 {
-			hints = append(hints, fmt.Sprintf("%s logs -n %s %s shows why it failed", s.Program, stack.Namespace, stack.Run))
+			hints = append(hints, fmt.Sprintf("%s logs -n %s %s shows why it failed", s.Program, stack.Namespace,
+				stack.Run))
 		}
 	}
 	if planned {

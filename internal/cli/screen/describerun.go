@@ -20,11 +20,13 @@ func runWaitsFor(r *v1alpha1.Run, s Style) string {
 	at, retries := nextAttempt(r)
 	switch {
 	case retries:
-		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
+		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)),
+			at.UTC().Format(time.TimeOnly+" MST"))
 	case AwaitsApproval(r):
 		decided := cmp.Or(r.Status.Approval, &v1alpha1.RunApproval{})
 		if decided.RequestRequired {
-			return "a user who requests it with cairn apply " + r.Spec.Stack.Name + ", and another one who approves that: not all users who caused it are known: " +
+			return "a user who requests it with cairn apply " + r.Spec.Stack.Name +
+				", and another one who approves that: not all users who caused it are known: " +
 				Clean(r.Spec.CausedByUnknown)
 		}
 		text := "a user who approves the plan of Run " + r.Name
@@ -262,7 +264,8 @@ func attempt(p *page, a *v1alpha1.Attempt, s Style) {
 	p.flush()
 	if f := a.Failure; f != nil {
 		message := after(": ", Clean(f.Message))
-		if slices.ContainsFunc(a.Steps, func(step v1alpha1.Step) bool { return step.Message == f.Message }) { // it is above
+		// it is above
+		if slices.ContainsFunc(a.Steps, func(step v1alpha1.Step) bool { return step.Message == f.Message }) {
 			message = ""
 		}
 		p.text("    %s%s", s.paint(red, string(f.Class)), message)

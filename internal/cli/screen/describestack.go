@@ -170,7 +170,8 @@ func (d Description) state(s Style) string {
 	}
 	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, resources)
 	if l := st.Lock; l != nil {
-		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(cmp.Or(l.Run, l.Who)), s.age(l.Since.Time), Clean(l.ID))
+		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(cmp.Or(l.Run, l.Who)), s.age(l.Since.Time),
+			Clean(l.ID))
 	}
 	if r := st.Rescued; r != nil {
 		text += fmt.Sprintf("; a newer one was rescued from Run %s and is used first", r.Run)
@@ -184,7 +185,8 @@ func driftSentence(st *v1alpha1.Stack, s Style) string {
 	if d := st.Status.Drift; d != nil && d.Since == nil {
 		found = fmt.Sprintf("none %s ago", s.age(d.CheckedAt.Time))
 	} else if d != nil {
-		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", runinfo.DriftSummary(d), s.age(d.Since.Time), d.Run))
+		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", runinfo.DriftSummary(d), s.age(d.Since.Time),
+			d.Run))
 	}
 	found += ignoredDrift(st.Status.Drift)
 	checks := driftChecks(st, s)

@@ -35,9 +35,11 @@ func TestRowsAreOneLine(t *testing.T) {
 	}{
 		"no terminal": {0, false, []string{
 			"NAME   READY   REASON      RESOURCES   RUN   AGE   MESSAGE",
-			"net    False   RunFailed   0           -     -     Run net-7 failed: apply: the quota of eu-west is used up, and ü is a character",
+			"net    False   RunFailed   0           -     -     Run net-7 failed: apply: the quota of eu-west is " +
+				"used up, and ü is a character",
 			"dns    False   RunFailed   0           -     -     12 resources",
-			"a-longer-name   False   RunFailed   0           -     -     Run net-7 failed: apply: the quota of eu-west is used up, and ü is a character",
+			"a-longer-name   False   RunFailed   0           -     -     Run net-7 failed: apply: the quota of " +
+				"eu-west is used up, and ü is a character",
 		}},
 		"a terminal": {80, false, []string{
 			"NAME   READY   REASON      RESOURCES   RUN   AGE   MESSAGE",

@@ -46,7 +46,8 @@ func (d Description) names() map[string]string {
 	names := map[string]string{}
 	if st := d.Stack; st != nil {
 		elsewhere := func(name string) bool { return strings.Contains(name, "/") }
-		names["{stack}"], names["{dependencies}"] = st.Name, strings.Join(slices.DeleteFunc(st.Dependencies(), elsewhere), " ")
+		names["{stack}"], names["{dependencies}"] = st.Name, strings.Join(slices.DeleteFunc(st.Dependencies(),
+			elsewhere), " ")
 		if st.Status.Drift != nil {
 			names["{driftRun}"] = st.Status.Drift.Run
 		}

@@ -9,7 +9,8 @@ import (
 
 // A command that the output suggests works where the user is: it repeats the flag -n.
 func TestSuggestedCommandsRepeatTheNamespace(t *testing.T) {
-	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}}, Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseFailed}}
+	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}},
+		Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseFailed}}
 	run.Name = "net-7"
 	for namespace, want := range map[string][]string{
 		"":     {"cairn logs net-7 shows why", "cairn retry net retries it"},
@@ -27,11 +28,13 @@ func TestNextStepsOfAStackSet(t *testing.T) {
 		spec v1alpha1.StackSetSpec
 		want []string
 	}{
-		"in one namespace": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate}, []string{"cairn -n prod get stacks --stackset teams shows the Stacks"}},
+		"in one namespace": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate},
+			[]string{"cairn -n prod get stacks --stackset teams shows the Stacks"}},
 		"in others": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate, Namespaces: []string{"shop"}},
 			[]string{"cairn -n prod get stacks -A --stackset teams shows the Stacks"}},
 		"a preview": {v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetPreview},
-			[]string{"set spec.mode to Create to have the Stacks written", "cairn -n prod get stacks --stackset teams shows the Stacks"}},
+			[]string{"set spec.mode to Create to have the Stacks written",
+				"cairn -n prod get stacks --stackset teams shows the Stacks"}},
 	} {
 		set := &v1alpha1.StackSet{Spec: tt.spec}
 		set.Name = "teams"
@@ -44,8 +47,10 @@ func TestNextStepsOfAStackSet(t *testing.T) {
 // TestNextStepsAreComplete checks that the CLI has a value for each placeholder in the next steps of reasons: a step
 // without one does not apply.
 func TestNextStepsAreComplete(t *testing.T) {
-	stack, run := &v1alpha1.Stack{}, &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Pod: "net-7-1"}}}}
-	stack.Name, stack.Spec.DependsOn, stack.Status.Drift = "net", []v1alpha1.Dependency{{Name: "vpc"}}, &v1alpha1.DriftStatus{Run: "net-6"}
+	stack, run := &v1alpha1.Stack{}, &v1alpha1.Run{
+		Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Pod: "net-7-1"}}}}
+	stack.Name, stack.Spec.DependsOn, stack.Status.Drift = "net", []v1alpha1.Dependency{
+		{Name: "vpc"}}, &v1alpha1.DriftStatus{Run: "net-6"}
 	run.Name, run.Spec.Stack.Name = "net-7", "net"
 	names := Description{Stack: stack, Run: run}.names()
 	for _, reason := range v1alpha1.Reasons() {

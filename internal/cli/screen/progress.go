@@ -19,12 +19,14 @@ func Line(r *v1alpha1.Run, s Style) string {
 		return Result(r)
 	}
 	if at, retries := nextAttempt(r); retries {
-		return fmt.Sprintf("%s: next attempt in %s, because %s", head, Duration(at.Sub(s.Now)), Clean(succeeded.Message))
+		return fmt.Sprintf("%s: next attempt in %s, because %s", head, Duration(at.Sub(s.Now)),
+			Clean(succeeded.Message))
 	}
 	if AwaitsApproval(r) {
 		return head + " for an approval: " + runinfo.Summary(r.Status.Plan)
 	}
-	if approval.IsSent(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
+	// the operator has not reconciled it yet
+	if approval.IsSent(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval {
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(approval.Given(r).By))
 	}
 	if step := running(r); step != nil && step.StartedAt != nil && succeeded.Reason != v1alpha1.ReasonCanceling {

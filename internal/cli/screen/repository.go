@@ -59,7 +59,8 @@ func repositoryStacks(p *page, r *v1alpha1.Repository, stacks []v1alpha1.Stack) 
 	}
 	slices.SortStableFunc(own, func(a, b *v1alpha1.Stack) int {
 		isReady := func(st *v1alpha1.Stack) int { return strings.Compare(string(Ready(st).Status), "True") }
-		return cmp.Or(cmp.Compare(isReady(a), isReady(b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(isReady(a), isReady(b)), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name))
 	})
 	p.title("Stacks: %d", len(own))
 	for _, st := range own[:min(len(own), maxStacks)] {

@@ -11,7 +11,8 @@ import (
 func TestDestroyedIsBounded(t *testing.T) {
 	pl := &v1alpha1.Plan{Add: 1, Destroy: 150}
 	for i := range 99 {
-		pl.Resources = append(pl.Resources, v1alpha1.ResourceChange{Address: fmt.Sprintf("a.b[%d]", i), Action: "delete"})
+		pl.Resources = append(pl.Resources, v1alpha1.ResourceChange{Address: fmt.Sprintf("a.b[%d]", i),
+			Action: "delete"})
 	}
 	pl.Resources = append(pl.Resources, v1alpha1.ResourceChange{Address: "a.created", Action: "create"})
 	var out strings.Builder
@@ -19,7 +20,8 @@ func TestDestroyedIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"This destroys 150 resources:\n", "    -   a.b[0]\n", "    -   a.b[19]\n    and 130 more\n"} {
+	for _, want := range []string{"This destroys 150 resources:\n", "    -   a.b[0]\n",
+		"    -   a.b[19]\n    and 130 more\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
@@ -30,7 +32,8 @@ func TestDestroyedIsBounded(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := Destroyed(&out, &v1alpha1.Plan{Add: 1, Resources: pl.Resources[99:]}, Style{}); err != nil || out.String() != "" {
+	if err := Destroyed(&out, &v1alpha1.Plan{Add: 1, Resources: pl.Resources[99:]}, Style{}); err != nil ||
+		out.String() != "" {
 		t.Errorf("a plan that destroys nothing: %q, %v", out.String(), err)
 	}
 }

@@ -123,7 +123,8 @@ func Phase(r *v1alpha1.Run) v1alpha1.RunPhase { return cmp.Or(r.Status.Phase, v1
 
 // IsApplied reports whether a Run has applied its plan.
 func IsApplied(r *v1alpha1.Run) bool {
-	return Phase(r) == v1alpha1.PhaseSucceeded && (r.Spec.Operation == v1alpha1.OperationApply || r.Spec.Operation == v1alpha1.OperationDestroy)
+	return Phase(r) == v1alpha1.PhaseSucceeded && (r.Spec.Operation == v1alpha1.OperationApply ||
+		r.Spec.Operation == v1alpha1.OperationDestroy)
 }
 
 // A page has rows of two columns, a name and a value, and lines of text.

@@ -65,16 +65,21 @@ var screens = map[string]func(objects, Style) (string, error){
 	"get pr -o wide": func(o objects, s Style) (string, error) {
 		return printedKind(s, kinds.PullRequests, &v1alpha1.PullRequestList{Items: o.pulls}, true)
 	},
-	"history":          func(o objects, s Style) (string, error) { return printed(History(o.runs, s), false) },
-	"history -o wide":  func(o objects, s Style) (string, error) { return printed(History(o.runs, s), true) },
-	"why stack":        func(o objects, s Style) (string, error) { return drawn(o.description(false).Write, s) },
-	"why stack, color": func(o objects, s Style) (string, error) { s.Color = true; return drawn(o.description(false).Write, s) },
-	"why run":          func(o objects, s Style) (string, error) { return drawn(o.description(true).Write, s) },
+	"history":         func(o objects, s Style) (string, error) { return printed(History(o.runs, s), false) },
+	"history -o wide": func(o objects, s Style) (string, error) { return printed(History(o.runs, s), true) },
+	"why stack":       func(o objects, s Style) (string, error) { return drawn(o.description(false).Write, s) },
+	"why stack, color": func(o objects, s Style) (string, error) {
+		s.Color = true
+		return drawn(o.description(false).Write, s)
+	},
+	"why run": func(o objects, s Style) (string, error) { return drawn(o.description(true).Write, s) },
 	"describe pr": func(o objects, s Style) (string, error) {
 		return drawn(func(w io.Writer, s Style) error { return PullRequest(w, &o.pulls[0], o.events, s) }, s)
 	},
 	"describe repo": func(o objects, s Style) (string, error) {
-		return drawn(func(w io.Writer, s Style) error { return Repository(w, &o.repositories[0], o.stacks, o.events, s) }, s)
+		return drawn(func(w io.Writer, s Style) error {
+			return Repository(w, &o.repositories[0], o.stacks, o.events, s)
+		}, s)
 	},
 	"question": func(o objects, s Style) (string, error) {
 		return drawn(func(w io.Writer, s Style) error { return Destroyed(w, o.runs[0].Status.Plan, s) }, s)
@@ -233,7 +238,8 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		clean := Clean(text)
 		if i := strings.IndexFunc(clean, func(r rune) bool {
-			return r < 0x20 || (r >= 0x7f && r < 0xa0) || slices.Contains([]rune("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"), r)
+			return r < 0x20 || (r >= 0x7f && r < 0xa0) ||
+				slices.Contains([]rune("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"), r)
 		}); i >= 0 {
 			t.Errorf("%q has %q in it", clean, clean[i:])
 		}

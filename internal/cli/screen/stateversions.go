@@ -57,8 +57,8 @@ func StateNotes(w io.Writer, st *v1alpha1.State, s Style) error {
 		return err
 	}
 	if r := st.Status.Rescued; r != nil {
-		_, err := fmt.Fprintf(w, "\nThere is a rescued state, serial %d, which Run %s could not save %s ago. It becomes a "+
-			"version before the next plan.\n",
+		_, err := fmt.Fprintf(w, "\nThere is a rescued state, serial %d, which Run %s could not save %s ago. "+
+			"It becomes a version before the next plan.\n",
 			r.Serial, Clean(r.Run), s.age(r.At.Time))
 		return err
 	}

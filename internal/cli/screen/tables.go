@@ -41,7 +41,8 @@ func table[T any](objects []T, row func(*T) []any, object func(*T) runtime.Objec
 				cells[j] = Clean(text)
 			}
 		}
-		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: object(&objects[i])}})
+		t.Rows = append(t.Rows,
+			metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: object(&objects[i])}})
 	}
 	return t
 }
@@ -63,7 +64,8 @@ func History(runs []v1alpha1.Run, s Style) *metav1.Table {
 			Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
-		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision", kinds.MessageColumn)
+		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision",
+		kinds.MessageColumn)
 }
 
 func planned(r *v1alpha1.Run) string {

@@ -9,9 +9,9 @@ import (
 // longestColor is how many bytes the sequence for a color may have.
 const longestColor = 64
 
-// A Terminal writes untrusted text to a terminal. It keeps colors, line breaks and tabs, and removes every other control
-// character and control sequence: they could write to the clipboard, move the cursor, or hide and replace other lines.
-// A carriage return that does not end a line, as of a progress bar, becomes a line break.
+// A Terminal writes untrusted text to a terminal. It keeps colors, line breaks and tabs, and removes every other
+// control character and control sequence: they could write to the clipboard, move the cursor, or hide and replace other
+// lines. A carriage return that does not end a line, as of a progress bar, becomes a line break.
 type Terminal struct {
 	to io.Writer
 	// pending is the beginning of a sequence, or of a character.

@@ -66,7 +66,8 @@ type accountTokens struct {
 // Token requests a token for an hour, the default of the API server.
 func (t accountTokens) Token() (*oauth2.Token, error) {
 	request := &authenticationv1.TokenRequest{}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.account.Namespace, Name: t.account.Name}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.account.Namespace,
+		Name: t.account.Name}}
 	if err := t.kube.SubResource("token").Create(t.ctx, account, request); err != nil {
 		return nil, fmt.Errorf("request a token of ServiceAccount %s for Cairn's server: %w", t.account, err)
 	}

@@ -67,8 +67,8 @@ func (s *Session) Confirm(ctx context.Context, yes, canAsk bool, question string
 	case yes:
 		return nil
 	case !canAsk || !s.TTY:
-		return errors.New("nothing was done: this command needs a confirmation and is not run in a terminal; check the " +
-			"output above, and add --yes")
+		return errors.New("nothing was done: this command needs a confirmation and is not run in a " +
+			"terminal; check the output above, and add --yes")
 	}
 	confirmed, err := s.Ask(ctx, question+" Enter 'yes' to confirm:", "yes")
 	switch {

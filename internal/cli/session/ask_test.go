@@ -74,7 +74,8 @@ func TestConfirm(t *testing.T) {
 				t.Error(err)
 			}
 			var exit ExitError
-			if interrupted := errors.As(err, &exit) && exit.Code == ExitInterrupted; interrupted != (c.ctx.Err() != nil) {
+			if interrupted := errors.As(err, &exit) &&
+				exit.Code == ExitInterrupted; interrupted != (c.ctx.Err() != nil) {
 				t.Error(err)
 			}
 		})

@@ -101,8 +101,8 @@ func (s *Session) Explain(err error) error {
 }
 
 const (
-	noKubeconfig = "no cluster is configured: set KUBECONFIG or --kubeconfig to a kubeconfig file; `cairn dev` starts a " +
-		"cluster on this machine"
+	noKubeconfig = "no cluster is configured: set KUBECONFIG or --kubeconfig to a kubeconfig file; `cairn " +
+		"dev` starts a cluster on this machine"
 	noCairn = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster " +
 		"with --context"
 	notAllowed = "you do not have permission: %s; " + version.Docs + "how-to/access.md lists the roles"
@@ -140,8 +140,8 @@ func (s *Session) explainStatus(err error, status metav1.Status) error {
 	case text != "":
 		return Explanation{text, err}
 	case apierrors.IsUnauthorized(err):
-		return Explained(err, "%s does not accept your credentials: those in the kubeconfig are wrong or have expired; log "+
-			"in again", s.cluster())
+		return Explained(err, "%s does not accept your credentials: those in the kubeconfig are wrong or have "+
+			"expired; log in again", s.cluster())
 	case apierrors.IsForbidden(err):
 		return Explained(err, notAllowed, status.Message)
 	case apierrors.IsNotFound(err) && status.Details != nil && status.Details.Name == "":
@@ -150,7 +150,8 @@ func (s *Session) explainStatus(err error, status metav1.Status) error {
 	return err
 }
 
-// Denied adds to the error of a write that the user may not do the role that allows it. Other errors it returns unchanged.
+// Denied adds to the error of a write that the user may not do the role that allows it. Other errors it returns
+// unchanged.
 func (s *Session) Denied(err error, resource, verb string) error {
 	role := action.Role(resource, verb)
 	if role == "" || !apierrors.IsForbidden(err) {
@@ -176,8 +177,8 @@ func (s *Session) ExplainServer(err error) error {
 	case errors.As(err, &said):
 		return Explanation{said.Message, err}
 	case errors.As(err, &signer):
-		return Explained(err, "the certificate of Cairn's server is from an unknown CA (%v): set its CA with --server-ca "+
-			"or CAIRN_SERVER_CA", signer)
+		return Explained(err, "the certificate of Cairn's server is from an unknown CA (%v): set its CA with "+
+			"--server-ca or CAIRN_SERVER_CA", signer)
 	case errors.As(err, &lost):
 		where := lost.URL
 		if u, parsed := url.Parse(where); parsed == nil {
@@ -195,9 +196,10 @@ func (s *Session) explainUnauthorized(err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if user, failed := s.User(ctx); s.ServerAccount == "" && failed == nil {
-		return Explained(err, "Cairn's server does not accept your credentials, and the API server of %s does, for %s: a proxy "+
-			"in front of it authenticates you, such as Rancher, Teleport or kubectl proxy, or the server is that of another "+
-			"cluster. Behind a proxy, name a ServiceAccount with the permissions: --server-service-account NAMESPACE/NAME; "+
+		return Explained(err, "Cairn's server does not accept your credentials, and the API server of %s does, for "+
+			"%s: a proxy in front of it authenticates you, such as Rancher, Teleport or kubectl proxy, or the server "+
+			"is that of another cluster. Behind a proxy, name a ServiceAccount with the permissions: "+
+			"--server-service-account NAMESPACE/NAME; "+
 			version.Docs+"how-to/expose.md describes it", s.cluster(), user)
 	}
 	return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have "+

@@ -88,8 +88,8 @@ func (f *forwarder) open(ctx context.Context) (string, error) {
 	if err != nil {
 		text := "Cairn's server has no address outside of the cluster"
 		if apierrors.IsForbidden(err) {
-			return "", fmt.Errorf("%s, and you may not connect to it through Kubernetes: %w; you need role cairn-connect in "+
-				"namespace %s, or an Ingress", text, err, f.namespace)
+			return "", fmt.Errorf("%s, and you may not connect to it through Kubernetes: %w; you need role "+
+				"cairn-connect in namespace %s, or an Ingress", text, err, f.namespace)
 		}
 		return "", fmt.Errorf("%s, and the connection through Kubernetes failed: %w", text, err)
 	}
@@ -103,7 +103,8 @@ func (f *forwarder) target(ctx context.Context) (pod string, port int32, err err
 		return "", 0, err
 	}
 	pods := &corev1.PodList{}
-	if err := f.kube.List(ctx, pods, client.InNamespace(f.namespace), client.MatchingLabels(service.Spec.Selector)); err != nil {
+	if err := f.kube.List(ctx, pods, client.InNamespace(f.namespace),
+		client.MatchingLabels(service.Spec.Selector)); err != nil {
 		return "", 0, err
 	}
 	for i := range pods.Items {
@@ -200,7 +201,8 @@ func (f *forwarder) dialer(pod string) (httpstream.Dialer, error) {
 // CoreClient returns a client of the core API, for subresources of pods.
 func CoreClient(config *rest.Config) (*rest.RESTClient, error) {
 	core := rest.CopyConfig(config)
-	core.APIPath, core.GroupVersion, core.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
+	core.APIPath, core.GroupVersion, core.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion,
+		scheme.Codecs.WithoutConversion()
 	return rest.RESTClientFor(core)
 }
 

@@ -31,11 +31,13 @@ func TestForwarderTo(t *testing.T) {
 
 func TestPortOf(t *testing.T) {
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Port: 8443, TargetPort: intstr.FromString("https")}, {Port: 80, TargetPort: intstr.FromInt32(8080)}, {Port: 9, TargetPort: intstr.FromString("none")},
+		{Port: 8443, TargetPort: intstr.FromString("https")}, {Port: 80, TargetPort: intstr.FromInt32(8080)},
+		{Port: 9, TargetPort: intstr.FromString("none")},
 	}}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cairn-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {Name: "https", ContainerPort: 18443}}},
-	}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cairn-0"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}, {Name: "https", ContainerPort: 18443}}},
+		}}}
 	for port, want := range map[string]int32{"8443": 18443, "80": 8080, "9": 0, "1": 0} {
 		if got := portOf(service, pod, port); got != want {
 			t.Errorf("port %s leads to %d, want %d", port, got, want)
@@ -45,7 +47,8 @@ func TestPortOf(t *testing.T) {
 
 func TestPortForwardHint(t *testing.T) {
 	way := PortForwardHint("https://cairn.cairn-system.svc:8443")
-	if !strings.Contains(way, "kubectl port-forward -n cairn-system service/cairn 8443") || !strings.Contains(way, `"127.0.0.1 cairn.cairn-system.svc"`) {
+	if !strings.Contains(way, "kubectl port-forward -n cairn-system service/cairn 8443") ||
+		!strings.Contains(way, `"127.0.0.1 cairn.cairn-system.svc"`) {
 		t.Errorf("the hint is %q", way)
 	}
 	if way := PortForwardHint("https://cairn.example.com"); way != "" {

@@ -94,7 +94,8 @@ func (s *Session) errOther(kind, arg string) error {
 	case kinds.Kind(kinds.StackSets):
 		return fmt.Errorf("%s is a StackSet: `%s get stacks --stackset %s` lists its Stacks", arg, s.Command(), arg)
 	}
-	return fmt.Errorf("%s is a %s: use the name of a Stack or Run; `%s get %s` shows it", arg, k.Named().Kind, s.Command(), arg)
+	return fmt.Errorf("%s is a %s: use the name of a Stack or Run; `%s get %s` shows it", arg, k.Named().Kind,
+		s.Command(), arg)
 }
 
 // StackSet returns the StackSet with a name.
@@ -120,7 +121,8 @@ func (s *Session) Repository(ctx context.Context, arg string) (*v1alpha1.Reposit
 	}
 	kind, name := SplitKind(arg)
 	if kind != "" && kind != "repository" {
-		return nil, fmt.Errorf("%s is no Repository: use the name of one; `%s get repositories` lists them", arg, s.Command())
+		return nil, fmt.Errorf("%s is no Repository: use the name of one; `%s get repositories` lists them", arg,
+			s.Command())
 	}
 	r := &v1alpha1.Repository{}
 	err = s.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, r)
@@ -154,12 +156,14 @@ func (s *Session) PullRequest(ctx context.Context, arg string) (*v1alpha1.PullRe
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("there is no open PullRequest %s in namespace %s: `%s get pr -A` lists those of all namespaces",
+		return nil, fmt.Errorf("there is no open PullRequest %s in namespace %s: `%s get pr -A` lists those of "+
+			"all namespaces",
 			name, ns, s.Command())
 	case 1:
 		return numbered, nil
 	}
-	return nil, fmt.Errorf("several Repositories have a pull request %s: use one of %s", name, strings.Join(found, ", "))
+	return nil, fmt.Errorf("several Repositories have a pull request %s: use one of %s", name,
+		strings.Join(found, ", "))
 }
 
 // runOf returns the active or else the last Run of a Stack; nil if it has none.

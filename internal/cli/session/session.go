@@ -58,8 +58,8 @@ type Session struct {
 
 	// URL of the server and the file with its CA, from flags or the environment; empty for the published ones.
 	URL, CA string
-	// ServerAccount is a ServiceAccount, NAME or NAMESPACE/NAME, whose tokens the server gets instead of the credentials for
-	// Kubernetes; empty for those.
+	// ServerAccount is a ServiceAccount, NAME or NAMESPACE/NAME, whose tokens the server gets instead of the
+	// credentials for Kubernetes; empty for those.
 	ServerAccount string
 	// Trail remembers the printed progress of Runs, so that no line is printed twice.
 	Trail screen.Trail
@@ -115,7 +115,8 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ClusterOverrideFlags = clientcmd.ClusterOverrideFlags{}
 	for _, flag := range []*clientcmd.FlagInfo{
-		&names.AuthOverrideFlags.ClientCertificate, &names.AuthOverrideFlags.ClientKey, &names.AuthOverrideFlags.Username,
+		&names.AuthOverrideFlags.ClientCertificate, &names.AuthOverrideFlags.ClientKey,
+		&names.AuthOverrideFlags.Username,
 		&names.AuthOverrideFlags.Password,
 	} {
 		*flag = clientcmd.FlagInfo{}
@@ -130,8 +131,8 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.CA, "server-ca", s.CA,
 		"file with the CA certificates for the server; default: CAIRN_SERVER_CA, or those of that ConfigMap")
 	f.StringVar(&s.ServerAccount, "server-service-account", s.ServerAccount,
-		"ServiceAccount, NAME or NAMESPACE/NAME, whose tokens are sent to the server in place of your credentials, behind a "+
-			"proxy that authenticates users; default: CAIRN_SERVER_SERVICE_ACCOUNT")
+		"ServiceAccount, NAME or NAMESPACE/NAME, whose tokens are sent to the server in place of your "+
+			"credentials, behind a proxy that authenticates users; default: CAIRN_SERVER_SERVICE_ACCOUNT")
 }
 
 // kubectlFlags are the descriptions of kubectl's flags.
@@ -306,8 +307,9 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 		var m corev1.ConfigMap
 		if err := c.Get(ctx, published, &m); err != nil {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-				return "", nil, fmt.Errorf("the address of Cairn's server is unknown: %w; set it with --server and --server-ca, "+
-					"or CAIRN_SERVER and CAIRN_SERVER_CA", err)
+				return "", nil,
+					fmt.Errorf("the address of Cairn's server is unknown: %w; set it with --server and --server-ca, "+
+						"or CAIRN_SERVER and CAIRN_SERVER_CA", err)
 			}
 			return "", nil, s.Explain(err)
 		}
@@ -317,8 +319,8 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 	}
 	// Credentials for Kubernetes are sent there.
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return "", nil, fmt.Errorf("the address %q of Cairn's server is no https:// URL: set another one with --server or "+
-			"CAIRN_SERVER", address)
+		return "", nil, fmt.Errorf("the address %q of Cairn's server is no https:// URL: set another one with "+
+			"--server or CAIRN_SERVER", address)
 	}
 	if len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
 		return "", nil, errors.New("there is no certificate in --server-ca or ConfigMap cairn of kube-public")

@@ -41,7 +41,8 @@ func TestSimilar(t *testing.T) {
 
 func TestSplitKind(t *testing.T) {
 	for arg, want := range map[string][2]string{
-		"net": {"", "net"}, "stack/net": {"stack", "net"}, "Run/net-7": {"run", "net-7"}, "runs.cairn.dev/net-7": {"run", "net-7"}, "pod/x": {"", "pod/x"},
+		"net": {"", "net"}, "stack/net": {"stack", "net"}, "Run/net-7": {"run", "net-7"},
+		"runs.cairn.dev/net-7": {"run", "net-7"}, "pod/x": {"", "pod/x"},
 	} {
 		kind, name := SplitKind(arg)
 		if diff := cmp.Diff(want, [2]string{kind, name}); diff != "" {
@@ -61,19 +62,26 @@ func TestExplain(t *testing.T) {
 		return err
 	}()
 	for name, tt := range map[string]struct{ err, want string }{
-		"the message of an admission policy is printed alone": {s.Explain(&apierrors.StatusError{ErrStatus: metav1.Status{
-			Reason: metav1.StatusReasonForbidden, Code: 403, Message: "runs.cairn.dev \"net-1\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: by has to be you",
-		}}).Error(), "by has to be you"},
-		"a missing permission is printed with the verb": {s.Explain(apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
-			errors.New(`User "bob" cannot patch resource "stacks"`))).Error(), "cannot patch resource"},
-		"an unknown user has to log in":          {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
-		"a cluster that is away is named":        {s.Explain(gone).Error(), "does not answer"},
-		"a server that is away is named":         {s.ExplainServer(gone).Error(), "--server"},
-		"the server's rejection is printed":      {s.ExplainServer(response(409, "the lock is held")).Error(), "the lock is held"},
-		"the server's verb is printed":           {s.ExplainServer(response(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
+		"the message of an admission policy is printed alone": {s.Explain(
+			&apierrors.StatusError{ErrStatus: metav1.Status{
+				Reason: metav1.StatusReasonForbidden, Code: 403,
+				Message: "runs.cairn.dev \"net-1\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' " +
+					"denied request: by has to be you",
+			}}).Error(), "by has to be you"},
+		"a missing permission is printed with the verb": {s.Explain(
+			apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
+				errors.New(`User "bob" cannot patch resource "stacks"`))).Error(), "cannot patch resource"},
+		"an unknown user has to log in":   {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
+		"a cluster that is away is named": {s.Explain(gone).Error(), "does not answer"},
+		"a server that is away is named":  {s.ExplainServer(gone).Error(), "--server"},
+		"the server's rejection is printed": {s.ExplainServer(response(409, "the lock is held")).Error(),
+			"the lock is held"},
+		"the server's verb is printed": {s.ExplainServer(response(403, "needs get on runs/plan")).Error(),
+			"needs get on runs/plan"},
 		"a user that the server does not accept": {s.ExplainServer(response(401, "no")).Error(), "log in"},
 		"another error stays as it is":           {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
-		"an unknown format lists the known ones": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").Error(), "json, yaml"},
+		"an unknown format lists the known ones": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").
+			Error(), "json, yaml"},
 	} {
 		if !strings.Contains(tt.err, tt.want) {
 			t.Errorf("%s: %q has no %q", name, tt.err, tt.want)
@@ -120,7 +128,8 @@ func TestServerBehindAnAuthenticatingProxy(t *testing.T) {
 	}))
 	defer proxy.Close()
 	ca := filepath.Join(t.TempDir(), "ca")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	read := func(account string) (string, error) {
@@ -129,7 +138,9 @@ func TestServerBehindAnAuthenticatingProxy(t *testing.T) {
 		s.Overrides.ClusterInfo.Server, s.Overrides.AuthInfo.Token = proxy.URL, "token-of-the-proxy"
 		s.Overrides.AuthInfo.Impersonate = "bob"
 		s.URL, s.CA, s.ServerAccount = server.URL, ca, account
-		state, err := Call(t.Context(), s, func(c *userapi.Client) ([]byte, error) { return c.State(t.Context(), "shop", "net", 0) })
+		state, err := Call(t.Context(), s, func(c *userapi.Client) ([]byte, error) {
+			return c.State(t.Context(), "shop", "net", 0)
+		})
 		return string(state), err
 	}
 	if _, err := read(""); err == nil || strings.Contains(err.Error(), "expired") ||
@@ -139,7 +150,8 @@ func TestServerBehindAnAuthenticatingProxy(t *testing.T) {
 	if state, err := read("shop/cairn-users"); err != nil || state != `{"version": 4}` {
 		t.Errorf("with one: %q, %v", state, err)
 	}
-	if _, err := read("shop/other"); err == nil || !strings.Contains(err.Error(), "request a token of ServiceAccount shop/other") {
+	if _, err := read("shop/other"); err == nil ||
+		!strings.Contains(err.Error(), "request a token of ServiceAccount shop/other") {
 		t.Errorf("with one that does not exist: %v", err)
 	}
 }
@@ -166,10 +178,12 @@ func TestCredentialsAreSentToHTTPSOnly(t *testing.T) {
 func TestServerConfigUsesTheServersCA(t *testing.T) {
 	kube := &rest.Config{
 		Host: "https://kubernetes", BearerToken: "token", Impersonate: rest.ImpersonationConfig{UserName: "bob"},
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true, ServerName: "kubernetes", CAData: []byte("kubernetes"), CertData: []byte("cert"), KeyData: []byte("key")},
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true, ServerName: "kubernetes", CAData: []byte("kubernetes"),
+			CertData: []byte("cert"), KeyData: []byte("key")},
 	}
 	got := serverConfig(kube, "https://cairn", []byte("cairn"))
-	if diff := cmp.Diff(rest.TLSClientConfig{CAData: []byte("cairn"), CertData: []byte("cert"), KeyData: []byte("key")}, got.TLSClientConfig); diff != "" {
+	if diff := cmp.Diff(rest.TLSClientConfig{CAData: []byte("cairn"), CertData: []byte("cert"), KeyData: []byte("key")},
+		got.TLSClientConfig); diff != "" {
 		t.Error(diff)
 	}
 	if got.Host != "https://cairn" || got.BearerToken != "token" || got.Impersonate.UserName != "bob" {

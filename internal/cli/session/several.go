@@ -11,8 +11,8 @@ import (
 // MostNames is how many names a command takes.
 const MostNames = 1000
 
-// Several lets a command of one name take several. It continues after an error, and returns all of them; errors are more
-// important than changes that wait.
+// Several lets a command of one name take several. It continues after an error, and returns all of them; errors are
+// more important than changes that wait.
 func (s *Session) Several(cmd *cobra.Command, complete Completion) *cobra.Command {
 	one := cmd.RunE
 	cmd.Args = s.MaxArgs(MostNames)

@@ -29,7 +29,9 @@ const poll = 300 * time.Millisecond
 // Poll calls done until it returns true or an error, and reports whether it did within the timeout. Requests of done
 // have no deadline: the client returns an error about its rate limiter for one that would start after it.
 func Poll(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) (inTime bool, err error) {
-	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(context.Context) (bool, error) { return done(ctx) })
+	err = wait.PollUntilContextTimeout(ctx, poll, timeout, true, func(context.Context) (bool, error) {
+		return done(ctx)
+	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		return false, nil
 	}

@@ -14,22 +14,24 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestTimeoutEndsWithTheFirstAnswer checks that only the first byte of a response has a timeout: a watch lasts for hours.
+// TestTimeoutEndsWithTheFirstAnswer checks that only the first byte of a response has a timeout: a watch lasts for
+// hours.
 func TestTimeoutEndsWithTheFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := boundTransport{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {
-			body, writer := io.Pipe()
-			go func() {
-				select {
-				case <-r.Context().Done():
-					_ = writer.CloseWithError(context.Cause(r.Context()))
-				case <-time.After(time.Hour):
-					_, _ = io.WriteString(writer, "watched")
-					_ = writer.Close()
-				}
-			}()
-			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
-		})}
+		a := boundTransport{ctx: t.Context(), within: time.Second,
+			to: roundTrip(func(r *http.Request) (*http.Response, error) {
+				body, writer := io.Pipe()
+				go func() {
+					select {
+					case <-r.Context().Done():
+						_ = writer.CloseWithError(context.Cause(r.Context()))
+					case <-time.After(time.Hour):
+						_, _ = io.WriteString(writer, "watched")
+						_ = writer.Close()
+					}
+				}()
+				return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+			})}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://kubernetes", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +58,8 @@ func TestPollSetsNoDeadlineOfRequests(t *testing.T) {
 			return false, nil
 		}
 		start := time.Now()
-		if inTime, err := Poll(t.Context(), time.Minute, never); inTime || err != nil || time.Since(start) < time.Minute {
+		if inTime, err := Poll(t.Context(), time.Minute, never); inTime || err != nil ||
+			time.Since(start) < time.Minute {
 			t.Errorf("in time %t, error %v, after %s", inTime, err, time.Since(start))
 		}
 		ctx, cancel := context.WithCancel(t.Context())

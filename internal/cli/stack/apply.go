@@ -56,7 +56,8 @@ type confirmation func(context.Context, *v1alpha1.Run) (bool, error)
 // requestAndApprove requests a Run, and follows it to its end. It shows each plan, and approves those that the user
 // confirms.
 func requestAndApprove(
-	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation, options *v1alpha1.PlanOptions,
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation,
+	options *v1alpha1.PlanOptions,
 	confirm confirmation,
 ) error {
 	run, err := requestRun(ctx, s, stack, operation, options)

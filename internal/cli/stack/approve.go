@@ -24,7 +24,8 @@ type reviewed struct {
 
 func (d *reviewed) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&d.digest, "digest", "", "digest of the plan that you read, or its first 40 digits; another plan is rejected")
+	f.StringVar(&d.digest, "digest", "", "digest of the plan that you read, or its first 40 digits; another plan "+
+		"is rejected")
 	f.BoolVarP(&d.yes, "yes", "y", false, "decide about the plan that is shown, without asking")
 	all := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -49,8 +50,9 @@ func (d *reviewed) confirm(ctx context.Context, s *session.Session, run *v1alpha
 	case d.yes:
 		return nil
 	case !s.TTY:
-		return fmt.Errorf("without a terminal a command decides about a plan by its digest: its plan is %s; after you read "+
-			"it, use `%s`, or --yes for the plan that the command shows", runinfo.Summary(plan), planCommandOf(s, verb, run))
+		return fmt.Errorf("without a terminal a command decides about a plan by its digest: its plan is %s; "+
+			"after you read it, use `%s`, or --yes for the plan that the command shows", runinfo.Summary(plan),
+			planCommandOf(s, verb, run))
 	}
 	question := fmt.Sprintf("%s this plan? Enter 'yes' to confirm:", strings.ToUpper(verb[:1])+verb[1:])
 	ok, err := askToApprove(ctx, s, run, question, "yes")

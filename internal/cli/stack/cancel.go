@@ -34,7 +34,8 @@ not retried before the Stack changes or a user requests it. Needs the verb cance
 			}
 		}
 		if !wait {
-			fmt.Fprintf(s.Text(), "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Command(), run.Name)
+			fmt.Fprintf(s.Text(), "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name,
+				s.Command(), run.Name)
 			return nil
 		}
 		run, err := follow(ctx, s, run, finished)

@@ -28,20 +28,21 @@ func TestSeveralNames(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var done []string
-		cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(_ *cobra.Command, args []string) error {
-			name := args[0]
-			done = append(done, name)
-			switch name {
-			case "waits":
-				return session.ErrChanges
-			case "interrupt":
-				cancel()
-				fallthrough
-			case "bad", "worse":
-				return errors.New(name + " failed")
-			}
-			return nil
-		}}
+		cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true,
+			RunE: func(_ *cobra.Command, args []string) error {
+				name := args[0]
+				done = append(done, name)
+				switch name {
+				case "waits":
+					return session.ErrChanges
+				case "interrupt":
+					cancel()
+					fallthrough
+				case "bad", "worse":
+					return errors.New(name + " failed")
+				}
+				return nil
+			}}
 		s.Several(cmd, session.CompleteStacks)
 		cmd.SetArgs(strings.Fields(args))
 		err := cmd.ExecuteContext(ctx)
@@ -58,7 +59,8 @@ func TestSeveralNames(t *testing.T) {
 	approve := approveCommand(s)
 	approve.SilenceErrors, approve.SilenceUsage = true, true
 	approve.SetArgs([]string{"net", "dns", "--digest", "sha256:1"})
-	if err := approve.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--digest is of the plan of one Run") {
+	if err := approve.ExecuteContext(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "--digest is of the plan of one Run") {
 		t.Errorf("one digest for two Runs: %v", err)
 	}
 }

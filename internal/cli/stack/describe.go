@@ -18,7 +18,8 @@ func describeCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "describe STACK|RUN|repo/NAME|stackset/NAME|pr/NUMBER...",
 		Aliases: []string{"why"},
-		Short:   "Show the details of a Stack, Run, Repository, StackSet or PullRequest: why it is not Ready, what to do",
+		Short: "Show the details of a Stack, Run, Repository, StackSet or PullRequest: why it is not " +
+			"Ready, what to do",
 		Example: s.Examples(`
 			cairn describe net
 			cairn describe net-7

@@ -50,13 +50,15 @@ verb destroy on the Stack and, if its plans need an approval, approve on its Run
 func confirmDestroy(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, yes bool) error {
 	switch {
 	case stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect:
-		return fmt.Errorf("spec.deletionPolicy of Stack %s is Protect, so its resources cannot be destroyed: change it first",
+		return fmt.Errorf("spec.deletionPolicy of Stack %s is Protect, so its resources cannot be destroyed: "+
+			"change it first",
 			stack.Name)
 	case yes:
 		return nil
 	case !s.TTY:
 		return fmt.Errorf("this destroys all resources of Stack %s: confirm with --yes", stack.Name)
-	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor, v1alpha1.ChangeDelete):
+	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor,
+		v1alpha1.ChangeDelete):
 		return nil // asks when the plan waits for an approval
 	}
 	all := "all resources"

@@ -23,8 +23,8 @@ const (
 	retryInterval  = time.Second
 	// pollInterval is the interval of reads for users who may not watch.
 	pollInterval = 2 * time.Second
-	// recordTimeout is how long the end of a Run may take to be in the status of its Stack. Without an operator it takes
-	// longer.
+	// recordTimeout is how long the end of a Run may take to be in the status of its Stack. Without an operator it
+	// takes longer.
 	recordTimeout = 10 * time.Second
 )
 
@@ -139,18 +139,20 @@ func follow(
 	show := newProgress(s)
 	defer show.end()
 	last := run
-	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKeyFromObject(run), show, func(o client.Object, exists bool) (bool, error) {
-		r, ok := o.(*v1alpha1.Run)
-		if !ok || !exists || r.UID != run.UID {
-			return false, fmt.Errorf("the Run %s was deleted", run.Name)
-		}
-		last = r
-		show.run(r)
-		return until(r), nil
-	})
+	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKeyFromObject(run), show,
+		func(o client.Object, exists bool) (bool, error) {
+			r, ok := o.(*v1alpha1.Run)
+			if !ok || !exists || r.UID != run.UID {
+				return false, fmt.Errorf("the Run %s was deleted", run.Name)
+			}
+			last = r
+			show.run(r)
+			return until(r), nil
+		})
 	if ctx.Err() != nil {
 		show.end()
-		return last, session.Interrupted("interrupted; Run %s continues: `%s why %s` shows it, `%s cancel %s` cancels it",
+		return last, session.Interrupted("interrupted; Run %s continues: `%s why %s` shows it, `%s cancel "+
+			"%s` cancels it",
 			run.Name, s.Command(), run.Name, s.Command(), run.Name)
 	}
 	if err == nil && finished(last) {
@@ -167,10 +169,11 @@ func awaitRecord(ctx context.Context, s *session.Session, run *v1alpha1.Run, sho
 	defer cancel()
 	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}
 	// The result of the Run is known whether this succeeds or not.
-	_ = await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
-		stack, ok := o.(*v1alpha1.Stack)
-		return !ok || !exists || !metav1.IsControlledBy(run, stack) || stack.Status.CurrentRun != run.Name, nil
-	})
+	_ = await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show,
+		func(o client.Object, exists bool) (bool, error) {
+			stack, ok := o.(*v1alpha1.Stack)
+			return !ok || !exists || !metav1.IsControlledBy(run, stack) || stack.Status.CurrentRun != run.Name, nil
+		})
 }
 
 // finished returns whether a Run has ended.

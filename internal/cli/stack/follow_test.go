@@ -36,14 +36,16 @@ func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)
 			}
 			return nil
 		},
-		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface,
+			error) {
 			return watches()
 		},
 	})
 	began := time.Now()
-	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: "ns", Name: "net-1"}, newProgress(s), func(client.Object, bool) (bool, error) {
-		return gets == enough, nil
-	})
+	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: "ns", Name: "net-1"},
+		newProgress(s), func(client.Object, bool) (bool, error) {
+			return gets == enough, nil
+		})
 	if err != nil {
 		t.Errorf("read %d times: %v", gets, err)
 	}
@@ -67,7 +69,8 @@ func TestAwaitWaitsAfterAWatchThatEnds(t *testing.T) {
 func TestAwaitPollsWithoutPermissionToWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, elapsed := untilGets(t, 5, func() (watch.Interface, error) {
-			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1", errors.New("bob cannot watch"))
+			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1",
+				errors.New("bob cannot watch"))
 		})
 		if elapsed != 4*pollInterval {
 			t.Errorf("elapsed: %s", elapsed)
@@ -86,12 +89,14 @@ func TestFollowAwaitsTheRecord(t *testing.T) {
 		// earlier: the Run is of an earlier Stack of the name.
 		earlier bool
 	}{
-		"another Stack has the name":    {phase: v1alpha1.PhaseSucceeded, earlier: true},
-		"recorded already":              {gets: 1, phase: v1alpha1.PhaseSucceeded},
-		"recorded later":                {gets: 3, phase: v1alpha1.PhaseFailed, want: 2 * retryInterval},
-		"never":                         {phase: v1alpha1.PhaseSucceeded, want: recordTimeout},
-		"the user may not read Stacks":  {phase: v1alpha1.PhaseSucceeded, err: apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net", nil)},
-		"the Stack is deleted":          {phase: v1alpha1.PhaseSucceeded, err: apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net")},
+		"another Stack has the name": {phase: v1alpha1.PhaseSucceeded, earlier: true},
+		"recorded already":           {gets: 1, phase: v1alpha1.PhaseSucceeded},
+		"recorded later":             {gets: 3, phase: v1alpha1.PhaseFailed, want: 2 * retryInterval},
+		"never":                      {phase: v1alpha1.PhaseSucceeded, want: recordTimeout},
+		"the user may not read Stacks": {phase: v1alpha1.PhaseSucceeded,
+			err: apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net", nil)},
+		"the Stack is deleted": {phase: v1alpha1.PhaseSucceeded,
+			err: apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net")},
 		"the Run waits for an approval": {phase: v1alpha1.PhaseAwaitingApproval},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,12 +104,14 @@ func TestFollowAwaitsTheRecord(t *testing.T) {
 				s, _, _ := quietStack()
 				gets := 0
 				s.Client = interceptor.NewClient(nil, interceptor.Funcs{
-					Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+					Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+						_ ...client.GetOption) error {
 						switch o := o.(type) {
 						case *v1alpha1.Run:
 							o.Name, o.Spec.Stack.Name, o.Status.Phase = "net-1", "net", tt.phase
 							stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", UID: "stack"}}
-							o.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
+							o.OwnerReferences = []metav1.OwnerReference{
+								*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))}
 						case *v1alpha1.Stack:
 							o.UID = "stack"
 							if tt.earlier {
@@ -118,7 +125,8 @@ func TestFollowAwaitsTheRecord(t *testing.T) {
 						}
 						return nil
 					},
-					Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+					Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (
+						watch.Interface, error) {
 						w := watch.NewFake()
 						w.Stop()
 						return w, nil
@@ -140,11 +148,13 @@ func TestProgress(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	s.Now = func() time.Time { return now }
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}}
-	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"}, Spec: v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Message: "new"}}}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"},
+		Spec: v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Message: "new"}}}
 	run.Status.Phase = v1alpha1.PhasePlanning
-	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-1-plan-1", Steps: []v1alpha1.Step{
-		{Name: "init", State: v1alpha1.StepRunning, StartedAt: &metav1.MicroTime{Time: now.Add(-3 * time.Second)}},
-	}}}
+	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-1-plan-1",
+		Steps: []v1alpha1.Step{
+			{Name: "init", State: v1alpha1.StepRunning, StartedAt: &metav1.MicroTime{Time: now.Add(-3 * time.Second)}},
+		}}}
 	t.Run("a pending request prints nothing at first", func(t *testing.T) {
 		p := newProgress(s)
 		p.pending(stack)
@@ -179,7 +189,8 @@ func TestProgress(t *testing.T) {
 		now = now.Add(time.Second)
 		p.draw()
 		p.end()
-		want := "\r\x1b[?7lRun net-1 plans: init 3.0s\x1b[K\x1b[?7h" + "\r\x1b[?7lRun net-1 plans: init 4.0s\x1b[K\x1b[?7h" + "\r\x1b[K"
+		want := "\r\x1b[?7lRun net-1 plans: init 3.0s\x1b[K\x1b[?7h" +
+			"\r\x1b[?7lRun net-1 plans: init 4.0s\x1b[K\x1b[?7h" + "\r\x1b[K"
 		if diff := cmp.Diff(want, errOut.String()); diff != "" {
 			t.Error(diff)
 		}
@@ -189,5 +200,6 @@ func TestProgress(t *testing.T) {
 // quietStack returns a session whose output can be read, without a terminal.
 func quietStack() (s *session.Session, out, errOut *bytes.Buffer) {
 	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
-	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"),
+		out, errOut
 }

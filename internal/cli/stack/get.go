@@ -126,7 +126,8 @@ func parseGet(args []string) (kind kinds.Kind, names []string) {
 		}
 	}
 	for _, arg := range args {
-		if before, name, found := strings.Cut(arg, "/"); found && slices.Contains(kind.Named().Words(), strings.ToLower(before)) {
+		if before, name, found := strings.Cut(arg, "/"); found &&
+			slices.Contains(kind.Named().Words(), strings.ToLower(before)) {
 			arg = name
 		}
 		names = append(names, arg)
@@ -223,7 +224,8 @@ func (g getOptions) scope(ns string) (text string) {
 
 // showChanges shows each change until it is interrupted.
 func showChanges(
-	ctx context.Context, s *session.Session, kind kinds.Kind, list client.ObjectList, o client.ListOptions, names []string,
+	ctx context.Context, s *session.Session, kind kinds.Kind, list client.ObjectList, o client.ListOptions,
+	names []string,
 	show func(client.ObjectList) error,
 ) error {
 	c, err := s.Kubernetes()
@@ -299,8 +301,8 @@ func eachChange(
 	}
 }
 
-// keepOfSet keeps the Stacks of a StackSet that is named with its namespace, and reports whether there is one: labels alone
-// do not select both its Stacks in its own namespace and those in others.
+// keepOfSet keeps the Stacks of a StackSet that is named with its namespace, and reports whether there is one: labels
+// alone do not select both its Stacks in its own namespace and those in others.
 func keepOfSet(list client.ObjectList, set types.NamespacedName) bool {
 	stacks, ok := list.(*v1alpha1.StackList)
 	if !ok || set.Namespace == "" {

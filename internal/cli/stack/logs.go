@@ -93,7 +93,8 @@ func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logO
 	}
 	last, err := log.all(ctx)
 	if ctx.Err() != nil {
-		return session.Interrupted("interrupted; Run %s continues: `%s cancel %s` cancels it", run.Name, s.Command(), run.Name)
+		return session.Interrupted("interrupted; Run %s continues: `%s cancel %s` cancels it", run.Name,
+			s.Command(), run.Name)
 	}
 	if err != nil {
 		return s.ExplainServer(s.Explain(err))

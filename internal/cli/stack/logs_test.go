@@ -15,7 +15,8 @@ import (
 )
 
 func TestLogOfOneStep(t *testing.T) {
-	const log = "before\n── init ──\nInitializing\n── init ── not a step\n── plan ──\nplanned\n── after-plan ──\nhook\n── init ──\nagain, cut"
+	const log = "before\n── init ──\nInitializing\n── init ── not a step\n── plan ──\nplanned\n── after-plan " +
+		"──\nhook\n── init ──\nagain, cut"
 	for step, want := range map[string]string{
 		"init":       "── init ──\nInitializing\n── init ── not a step\n── init ──\nagain, cut",
 		"plan":       "── plan ──\nplanned\n",
@@ -25,7 +26,8 @@ func TestLogOfOneStep(t *testing.T) {
 		for _, size := range []int{1, 7, len(log)} {
 			var out bytes.Buffer
 			only := &stepFilter{out: &out, step: step}
-			if _, err := io.CopyBuffer(only, struct{ io.Reader }{strings.NewReader(log)}, make([]byte, size)); err != nil {
+			if _, err := io.CopyBuffer(only, struct{ io.Reader }{strings.NewReader(log)},
+				make([]byte, size)); err != nil {
 				t.Fatal(err)
 			}
 			only.flush()
@@ -39,7 +41,8 @@ func TestLogOfOneStep(t *testing.T) {
 func TestWaitAfterDoublesForTooManyRequests(t *testing.T) {
 	full := fmt.Errorf("logs: %w", &userapi.Error{Code: http.StatusTooManyRequests})
 	wait := retryInterval
-	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, longestWait, longestWait} {
+	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		longestWait, longestWait} {
 		if wait = waitAfter(full, wait); wait != want {
 			t.Errorf("%s, want %s", wait, want)
 		}

@@ -56,8 +56,8 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			}
 			if workdir.Dir != "" {
 				if set != nil {
-					return errors.New("--target, --exclude, --replace and --refresh-only are of a plan in the cluster: with --local, they are arguments of " +
-						"the engine, as in -- -target=ADDRESS")
+					return errors.New("--target, --exclude, --replace and --refresh-only are of a plan in the " +
+						"cluster: with --local, they are arguments of the engine, as in -- -target=ADDRESS")
 				}
 				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)
 			}
@@ -71,7 +71,8 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 }
 
 // planStack creates a Run that only plans, and shows its plan.
-func planStack(ctx context.Context, s *session.Session, name string, options *v1alpha1.PlanOptions, output string) error {
+func planStack(ctx context.Context, s *session.Session, name string, options *v1alpha1.PlanOptions,
+	output string) error {
 	stack, err := s.Stack(ctx, name)
 	if err != nil {
 		return err
@@ -112,7 +113,8 @@ exit code is 2 if a plan has changes that are not applied. Needs get on runs/pla
 			return err
 		}
 		if output == "" && screen.AwaitsApproval(run) {
-			fmt.Fprintf(s.Text(), "\nRun %s waits for an approval: %s\n", run.Name, planCommandOf(s, action.Approve, run))
+			fmt.Fprintf(s.Text(), "\nRun %s waits for an approval: %s\n", run.Name,
+				planCommandOf(s, action.Approve, run))
 		}
 		return hasChanges(run)
 	})

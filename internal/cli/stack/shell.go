@@ -97,8 +97,8 @@ func checkExec(ctx context.Context, s *session.Session, namespace string) error 
 			return s.Explain(err)
 		}
 		if !review.Status.Allowed {
-			return fmt.Errorf("you may not run commands in pods of namespace %s: a shell needs the verbs get and create on "+
-				"pods/exec", namespace)
+			return fmt.Errorf("you may not run commands in pods of namespace %s: a shell needs the verbs get "+
+				"and create on pods/exec", namespace)
 		}
 	}
 	return nil

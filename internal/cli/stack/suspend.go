@@ -43,5 +43,7 @@ func setSuspend(s *session.Session, cmd *cobra.Command, suspend bool, result str
 		_, err = fmt.Fprintf(s.Text(), "Stack %s %s.\n", stack.Name, result)
 		return err
 	})
-	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool { return stack.Spec.Suspend != suspend }))
+	return s.Several(cmd, session.CompleteStacksThat(func(stack *v1alpha1.Stack) bool {
+		return stack.Spec.Suspend != suspend
+	}))
 }

@@ -139,8 +139,12 @@ func (c checkout) forgotten(ctx context.Context, set *v1alpha1.StackSet, used ma
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(has)) {
-		isExcluded := slices.ContainsFunc(excluded, func(glob string) bool { return doublestar.MatchUnvalidated(glob, dir) })
-		inLibrary := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool { return slices.Contains(library, part) })
+		isExcluded := slices.ContainsFunc(excluded, func(glob string) bool {
+			return doublestar.MatchUnvalidated(glob, dir)
+		})
+		inLibrary := slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+			return slices.Contains(library, part)
+		})
 		if !used[dir] && !called[dir] && !inLibrary && !isExcluded {
 			directories = append(directories, dir)
 		}

@@ -75,8 +75,8 @@ func confirmDeletions(ctx context.Context, s *session.Session, arg, read string)
 	if err := s.Patch(ctx, set, action.ConfirmDeletions(digest)); err != nil {
 		return fmt.Errorf("the deletions are not confirmed: %w", err)
 	}
-	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; each plan that destroys resources waits for an "+
-		"approval. `%s -w` follows them.\n%s", set.Name, s.Style().StacksOf(set), protected(listed))
+	_, err = fmt.Fprintf(s.Text(), "StackSet %s deletes these Stacks now; each plan that destroys resources "+
+		"waits for an approval. `%s -w` follows them.\n%s", set.Name, s.Style().StacksOf(set), protected(listed))
 	return err
 }
 
@@ -92,8 +92,9 @@ func protected(listed []*v1alpha1.Stack) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of them are protected, and stay until you set another deletionPolicy, Destroy or Orphan, in each:\n"+
-		"  kubectl -n %s patch stack %s --type=merge -p '{\"spec\":{\"deletionPolicy\":\"Destroy\"}}'\n", n, first.Namespace, first.Name)
+	return fmt.Sprintf("%d of them are protected, and stay until you set another deletionPolicy, Destroy or "+
+		"Orphan, in each:\n  kubectl -n %s patch stack %s --type=merge -p "+
+		"'{\"spec\":{\"deletionPolicy\":\"Destroy\"}}'\n", n, first.Namespace, first.Name)
 }
 
 // awaiting returns the Stacks that a confirmation deletes: those that the operator listed. It computes their digest
@@ -116,23 +117,27 @@ func awaiting(
 		}
 	}
 	if decision.Digest(set, listed) != set.Status.Deletions.Digest {
-		return nil, fmt.Errorf("the list of Stacks that StackSet %s does not generate is changing: run the command again", set.Name)
+		return nil, fmt.Errorf("the list of Stacks that StackSet %s does not generate is changing: run the "+
+			"command again", set.Name)
 	}
 	return listed, nil
 }
 
 // confirmList returns nil if the user confirms the list: they named its digest, or confirm it below the list.
-func confirmList(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, listed []*v1alpha1.Stack, read string) error {
+func confirmList(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, listed []*v1alpha1.Stack,
+	read string) error {
 	digest := set.Status.Deletions.Digest
 	command := fmt.Sprintf("%s confirm-deletions %s --digest %s", s.Command(), set.Name, digest)
 	switch {
 	case read != "" && !strings.EqualFold(read, digest):
-		return fmt.Errorf("nothing was done: the list is another one than the one with the digest %s; after you read it, use `%s`",
+		return fmt.Errorf("nothing was done: the list is another one than the one with the digest %s; after you read "+
+			"it, use `%s`",
 			screen.Clean(read), command)
 	case read != "":
 		return nil
 	case !s.TTY:
-		return fmt.Errorf("nothing was done: without a terminal the list is confirmed by its digest; after you read it, use `%s`",
+		return fmt.Errorf("nothing was done: without a terminal the list is confirmed by its digest; after you read "+
+			"it, use `%s`",
 			command)
 	}
 	ok, err := s.Ask(ctx, fmt.Sprintf("Delete %s of StackSet %s? Enter the name of the StackSet to confirm:",

@@ -28,9 +28,11 @@ func TestOnlyTheListOfTheStatusCanBeConfirmed(t *testing.T) {
 	deleted.DeletionTimestamp = &metav1.Time{}
 	a, b := goneStack("a", "3"), goneStack("b", "4")
 	of := func(prune v1alpha1.StackSetPrune, listed ...*v1alpha1.Stack) *v1alpha1.StackSet {
-		set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Name: "platform"}, Spec: v1alpha1.StackSetSpec{Prune: prune}}
+		set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Name: "platform"},
+			Spec: v1alpha1.StackSetSpec{Prune: prune}}
 		if listed != nil {
-			set.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: decision.Digest(set, listed), Count: int32(len(listed))}
+			set.Status.Deletions = &v1alpha1.StackSetDeletions{Digest: decision.Digest(set, listed),
+				Count: int32(len(listed))}
 		}
 		return set
 	}
@@ -39,10 +41,12 @@ func TestOnlyTheListOfTheStatusCanBeConfirmed(t *testing.T) {
 		stacks []v1alpha1.Stack
 		wrong  string
 	}{
-		"all that are gone":            {set: of(v1alpha1.PruneDelete, &a, &b), stacks: []v1alpha1.Stack{a, b, deleted, kept}},
-		"one is gone besides":          {of(v1alpha1.PruneDelete, &a), []v1alpha1.Stack{a, b}, "is changing"},
-		"one is not gone any more":     {of(v1alpha1.PruneDelete, &a, &b), []v1alpha1.Stack{a, kept}, "is changing"},
-		"one was created again":        {of(v1alpha1.PruneDelete, &a), []v1alpha1.Stack{goneStack("a", "5")}, "is changing"},
+		"all that are gone": {set: of(v1alpha1.PruneDelete, &a, &b),
+			stacks: []v1alpha1.Stack{a, b, deleted, kept}},
+		"one is gone besides":      {of(v1alpha1.PruneDelete, &a), []v1alpha1.Stack{a, b}, "is changing"},
+		"one is not gone any more": {of(v1alpha1.PruneDelete, &a, &b), []v1alpha1.Stack{a, kept}, "is changing"},
+		"one was created again": {of(v1alpha1.PruneDelete, &a), []v1alpha1.Stack{goneStack("a", "5")},
+			"is changing"},
 		"nothing waits":                {of(v1alpha1.PruneDelete), []v1alpha1.Stack{a}, "waits for a confirmation"},
 		"the set deletes nothing":      {of(v1alpha1.PruneKeep, &a), []v1alpha1.Stack{a}, "it deletes no Stack"},
 		"the set has the default Keep": {of("", &a), []v1alpha1.Stack{a}, "it deletes no Stack"},
@@ -67,7 +71,8 @@ func TestConfirmedListOfOtherNamespaces(t *testing.T) {
 		s.Labels[v1alpha1.StackSetNamespaceLabel] = of
 		return s
 	}
-	own, shop, twin, crm := in("default", "", "1"), in("shop", "default", "2"), in("shop", "", "3"), in("crm", "default", "4")
+	own, shop, twin, crm := in("default", "", "1"), in("shop", "default", "2"), in("shop", "", "3"), in("crm",
+		"default", "4")
 	set := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "platform"}}
 	set.Spec.Prune, set.Spec.Namespaces = v1alpha1.PruneDelete, []string{"shop", "crm"}
 	granted := v1alpha1.StackGrantList{Items: []v1alpha1.StackGrant{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}}}
@@ -88,11 +93,13 @@ func TestListIsConfirmedByItsDigestOrName(t *testing.T) {
 		terminal       bool
 		wrong          string
 	}{
-		"its digest":                    {digest: "1f3c"},
-		"its digest in another case":    {digest: "1F3C"},
-		"another digest":                {digest: "1f3", wrong: "the list is another one"},
-		"another digest on a terminal":  {digest: "0000", answer: "platform\n", terminal: true, wrong: "the list is another one"},
-		"no terminal":                   {answer: "platform\n", wrong: "use `cairn confirm-deletions platform --digest 1f3c`"},
+		"its digest":                 {digest: "1f3c"},
+		"its digest in another case": {digest: "1F3C"},
+		"another digest":             {digest: "1f3", wrong: "the list is another one"},
+		"another digest on a terminal": {digest: "0000", answer: "platform\n", terminal: true,
+			wrong: "the list is another one"},
+		"no terminal": {answer: "platform\n",
+			wrong: "use `cairn confirm-deletions platform --digest 1f3c`"},
 		"the name on a terminal":        {answer: "platform\n", terminal: true},
 		"another answer on a terminal":  {answer: "yes\n", terminal: true, wrong: "nothing was done"},
 		"no answer on a terminal":       {answer: "", terminal: true, wrong: "nothing was done"},

@@ -25,7 +25,8 @@ type change struct {
 }
 
 // diff shows what the StackSet would do in the cluster. The error is ErrChanges if that is anything.
-func diff(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, rendered []decision.Rendered, format string) error {
+func diff(ctx context.Context, s *session.Session, set *v1alpha1.StackSet, rendered []decision.Rendered,
+	format string) error {
 	if set.Namespace == "" {
 		ns, err := s.Namespace()
 		if err != nil {
@@ -81,7 +82,8 @@ func compare(
 	}
 	// Mode Preview names only the first Stacks. This is what it would write in the end, without limits.
 	w.Set.Spec.Mode, w.Set.Spec.MaxDeletions = v1alpha1.StackSetCreate, new(intstr.FromString("100%"))
-	w.Set.Spec.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(math.MaxInt32)), PauseAfterFailures: new(int32(math.MaxInt32))}
+	w.Set.Spec.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(math.MaxInt32)),
+		PauseAfterFailures: new(int32(math.MaxInt32))}
 	changes := []change{}
 	for _, write := range decision.Decide(w).Writes {
 		c := change{Action: write.Action, Stack: write.Name}

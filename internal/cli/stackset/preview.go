@@ -103,7 +103,8 @@ func preview(ctx context.Context, s *session.Session, file string, o previewOpti
 		used[r.Directory] = true
 	}
 	if units := elsewhere(rendered); len(units) > 0 {
-		s.Note("Terragrunt units that others depend on, and that have no Stack of this StackSet (%d), so that it sets no order: %s.", len(units), firstOf(units))
+		s.Note("Terragrunt units that others depend on, and that have no Stack of this StackSet (%d), so that it "+
+			"sets no order: %s.", len(units), firstOf(units))
 	}
 	if none := code.forgotten(ctx, set, used); len(none) > 0 {
 		s.Note("Directories that probably contain a root module, and have no Stack (%d): %s.", len(none), firstOf(none))
@@ -163,7 +164,8 @@ func collisions(set *v1alpha1.StackSet, rendered []decision.Rendered) error {
 	if lines == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: include in template.metadata.name what differs between these items:%s", v1alpha1.ReasonNamesCollide,
+	return fmt.Errorf("%s: include in template.metadata.name what differs between these items:%s",
+		v1alpha1.ReasonNamesCollide,
 		strings.Join(lines, ""))
 }
 

@@ -44,7 +44,8 @@ func checkoutOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	run := func(args ...string) {
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "git",
+			append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -76,8 +77,10 @@ func checkoutOf(t *testing.T, files map[string]string) string {
 
 var infra = map[string]string{
 	".gitignore": "ignored/\n", "README.md": "",
-	"envs/dev/net/main.tf": "module \"net\" {\n  source = \"../../../lib\"\n}\n", "envs/prod/net/main.tf": "", "envs/prod/net/files/a.txt": "",
-	"envs/dev/sandbox/main.tf": "", "modules/net/main.tf": "", "examples/all/main.tf": "", "lib/main.tf": "", "legacy/mail/main.tf": "",
+	"envs/dev/net/main.tf": "module \"net\" {\n  source = \"../../../lib\"\n}\n", "envs/prod/net/main.tf": "",
+	"envs/prod/net/files/a.txt": "",
+	"envs/dev/sandbox/main.tf":  "", "modules/net/main.tf": "", "examples/all/main.tf": "", "lib/main.tf": "",
+	"legacy/mail/main.tf":   "",
 	"+envs/dev/new/main.tf": "", "+ignored/main.tf": "", "envs/dev/deleted/main.tf": "",
 }
 
@@ -89,7 +92,8 @@ func previewOf(t *testing.T, text, dir string, args ...string) (out, errOut stri
 		t.Fatal(err)
 	}
 	var o, e bytes.Buffer
-	cmd := previewCommand(session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e}, "cairn"))
+	cmd := previewCommand(session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e},
+		"cairn"))
 	cmd.SetArgs(append([]string{file, "--dir", dir}, args...))
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	err = cmd.ExecuteContext(t.Context())
@@ -115,7 +119,8 @@ func TestPreview(t *testing.T) {
 	}, rows); diff != "" {
 		t.Error(diff)
 	}
-	want := "StackSet platform generates 3 Stacks.\nDirectories that probably contain a root module, and have no Stack (1): legacy/mail.\n"
+	want := "StackSet platform generates 3 Stacks.\nDirectories that probably contain a root module, and have no " +
+		"Stack (1): legacy/mail.\n"
 	if diff := cmp.Diff(want, errOut); diff != "" {
 		t.Error(diff)
 	}
@@ -131,8 +136,10 @@ func TestPreviewPrintsObjects(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s := list.Items[3]
-	if s.Kind != "Stack" || s.Name != "prod-net" || s.Namespace != "prod" || s.Labels[v1alpha1.StackSetLabel] != "platform" ||
-		s.Labels["directory.cairn.dev/env"] != "prod" || s.Spec.Source.Git.Path != "envs/prod/net" || string(s.Spec.Variables[0].Value.Raw) != "3" {
+	if s.Kind != "Stack" || s.Name != "prod-net" || s.Namespace != "prod" ||
+		s.Labels[v1alpha1.StackSetLabel] != "platform" ||
+		s.Labels["directory.cairn.dev/env"] != "prod" || s.Spec.Source.Git.Path != "envs/prod/net" ||
+		string(s.Spec.Variables[0].Value.Raw) != "3" {
 		t.Errorf("%s", out)
 	}
 }
@@ -140,7 +147,8 @@ func TestPreviewPrintsObjects(t *testing.T) {
 // TestPreviewReadsSettingsFiles checks that a preview has the settings of the working tree, as the operator reads them.
 func TestPreviewReadsSettingsFiles(t *testing.T) {
 	text := strings.Replace(platform, `exclude: ["envs/*/sandbox"]`, "settingsFile: cairn.yaml", 1)
-	dir := checkoutOf(t, map[string]string{"envs/dev/net/main.tf": "", "envs/dev/net/cairn.yaml": "variables: [{name: replicas, value: 5}]", "envs/dev/cairn.yaml": "x"})
+	dir := checkoutOf(t, map[string]string{"envs/dev/net/main.tf": "",
+		"envs/dev/net/cairn.yaml": "variables: [{name: replicas, value: 5}]", "envs/dev/cairn.yaml": "x"})
 	out, _, err := previewOf(t, text, dir, "-o", "yaml")
 	var list struct{ Items []v1alpha1.Stack }
 	if err := errors.Join(err, yaml.Unmarshal([]byte(out), &list)); err != nil || len(list.Items) != 1 {
@@ -163,16 +171,22 @@ func TestPreviewReadsSettingsFiles(t *testing.T) {
 func TestPreviewFails(t *testing.T) {
 	dir := checkoutOf(t, infra)
 	for name, tt := range map[string]struct{ old, new, want string }{
-		"names collide":     {"${params.env}-${params.name}", "${params.name}", "NamesCollide: include in template.metadata.name what differs between these items:\n  net: envs/dev/net, envs/prod/net"},
-		"no such param":     {"params.env == 'prod'", "params.stage == 'prod'", "${params.stage == 'prod' ? 3 : 1}: no such key: stage (directory envs/dev/deleted)"},
-		"unknown field":     {"variables:", "variabels:", `variabels`},
-		"field of the set":  {"generators:", "generator:", `unknown field "spec.generator"`},
-		"broken pattern":    {"envs/{env}/{name}", "envs/{env}/../{name}", "GeneratorsInvalid"},
-		"another version":   {"cairn.dev/v1alpha1", "cairn.dev/v2", "the apiVersion of StackSet platform is not cairn.dev/v1alpha1"},
-		"no StackSet":       {"kind: StackSet", "kind: Stack", "has no StackSet"},
-		"no checkout":       {"", "", "is in no working tree of git"},
-		"not a name":        {"${params.env}-${params.name}", "${params.env}_${params.name}", "a name has lowercase letters"},
-		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}", "a StackSet cannot set labels of cairn.dev"},
+		"names collide": {"${params.env}-${params.name}", "${params.name}",
+			"NamesCollide: include in template.metadata.name what differs between these items:\n  net: envs/dev/net, " +
+				"envs/prod/net"},
+		"no such param": {"params.env == 'prod'", "params.stage == 'prod'",
+			"${params.stage == 'prod' ? 3 : 1}: no such key: stage (directory envs/dev/deleted)"},
+		"unknown field":    {"variables:", "variabels:", `variabels`},
+		"field of the set": {"generators:", "generator:", `unknown field "spec.generator"`},
+		"broken pattern":   {"envs/{env}/{name}", "envs/{env}/../{name}", "GeneratorsInvalid"},
+		"another version": {"cairn.dev/v1alpha1", "cairn.dev/v2",
+			"the apiVersion of StackSet platform is not cairn.dev/v1alpha1"},
+		"no StackSet": {"kind: StackSet", "kind: Stack", "has no StackSet"},
+		"no checkout": {"", "", "is in no working tree of git"},
+		"not a name": {"${params.env}-${params.name}", "${params.env}_${params.name}",
+			"a name has lowercase letters"},
+		"an operator label": {`labels: {directory.cairn.dev/env: "${params.env}"}`, "labels: {cairn.dev/stackset: a}",
+			"a StackSet cannot set labels of cairn.dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := dir
@@ -189,11 +203,14 @@ func TestPreviewFails(t *testing.T) {
 
 func TestOfSeveralStackSetsOneIsSelected(t *testing.T) {
 	dir := checkoutOf(t, infra)
-	two := platform + "---\n" + strings.Replace(platform[strings.Index(platform, "---")+4:], "name: platform", "name: second", 1)
-	if _, _, err := previewOf(t, two, dir); err == nil || !strings.Contains(err.Error(), "select one of platform, second with --name") {
+	two := platform + "---\n" + strings.Replace(platform[strings.Index(platform, "---")+4:], "name: platform",
+		"name: second", 1)
+	if _, _, err := previewOf(t, two, dir); err == nil ||
+		!strings.Contains(err.Error(), "select one of platform, second with --name") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, errOut, err := previewOf(t, two, dir, "--name", "second"); err != nil || !strings.Contains(errOut, "StackSet second generates") {
+	if _, errOut, err := previewOf(t, two, dir, "--name", "second"); err != nil ||
+		!strings.Contains(errOut, "StackSet second generates") {
 		t.Errorf("%v: %s", err, errOut)
 	}
 }
@@ -205,7 +222,8 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := sets[0]
-	rendered, err := renderSet(t.Context(), set, checkout{files: []string{"envs/dev/net/main.tf", "envs/prod/net/main.tf", "envs/prod/db/main.tf"}})
+	rendered, err := renderSet(t.Context(), set,
+		checkout{files: []string{"envs/dev/net/main.tf", "envs/prod/net/main.tf", "envs/prod/db/main.tf"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +240,9 @@ func TestCompare(t *testing.T) {
 	stacks[1].Spec.Suspend = true // is not of the template
 	stacks[1].Spec.Source.Git.Path = "elsewhere"
 	for _, name := range []string{"gone-1", "gone-2"} {
-		stacks = append(stacks, v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: name, Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}})
+		stacks = append(stacks,
+			v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: name,
+				Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}})
 	}
 	got, message, err := compare(set, rendered, stacks, v1alpha1.StackGrantList{})
 	if err != nil {
@@ -231,7 +251,8 @@ func TestCompare(t *testing.T) {
 	want := []change{
 		{Action: "Suspend", Stack: "gone-1"}, {Action: "Suspend", Stack: "gone-2"},
 		{Action: "Create", Stack: rendered[2].Name, Directory: rendered[2].Directory},
-		{Action: "Change", Stack: rendered[1].Name, Directory: rendered[1].Directory, Fields: []string{"spec.source.git.path"}},
+		{Action: "Change", Stack: rendered[1].Name, Directory: rendered[1].Directory,
+			Fields: []string{"spec.source.git.path"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -240,7 +261,8 @@ func TestCompare(t *testing.T) {
 		t.Errorf("the message is %q", message)
 	}
 	stacks[0].Labels = nil
-	if _, _, err := compare(set, rendered, stacks, v1alpha1.StackGrantList{}); err == nil || !strings.Contains(err.Error(), "StackNotOwned") {
+	if _, _, err := compare(set, rendered, stacks, v1alpha1.StackGrantList{}); err == nil ||
+		!strings.Contains(err.Error(), "StackNotOwned") {
 		t.Errorf("the error of a Stack of another owner is %v", err)
 	}
 }

@@ -150,8 +150,9 @@ func bearerToken(config *rest.Config) (string, error) {
 	defer answer.Body.Close()
 	token, ok := strings.CutPrefix(recorder.authorization, "Bearer ")
 	if !ok || token == "" {
-		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token SERVICEACCOUNT, " +
-			"or set your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
+		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token " +
+			"SERVICEACCOUNT, or set your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and " +
+			"TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
 	}
 	return token, nil
 }

@@ -16,7 +16,9 @@ func TestBearerToken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("of-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const script = "#!/bin/sh\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"of-a-plugin\"}}'\n"
+	const script = "#!/bin/sh\necho " +
+		"'{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\"," +
+		"\"status\":{\"token\":\"of-a-plugin\"}}'\n"
 	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -27,16 +29,22 @@ func TestBearerToken(t *testing.T) {
 	}{
 		"a token is printed": {config: rest.Config{BearerToken: "plain"}, want: "plain"},
 		"that of a file too": {config: rest.Config{BearerTokenFile: file}, want: "of-a-file"},
-		"a plugin":           {config: rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: plugin, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}}, want: "of-a-plugin"},
+		"a plugin": {
+			config: rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: plugin,
+				APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}},
+			want: "of-a-plugin"},
 		"without a token the error has the command": {config: rest.Config{}, fails: "kubectl create token"},
-		"a password is no token":                    {config: rest.Config{Username: "alice", Password: "secret"}, fails: "no bearer token"},
-		"impersonation is rejected":                 {config: rest.Config{BearerToken: "plain", Impersonate: rest.ImpersonationConfig{UserName: "bob"}}, fails: "--as"},
+		"a password is no token": {config: rest.Config{Username: "alice", Password: "secret"},
+			fails: "no bearer token"},
+		"impersonation is rejected": {config: rest.Config{BearerToken: "plain",
+			Impersonate: rest.ImpersonationConfig{UserName: "bob"}}, fails: "--as"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.config.Host = "https://kubernetes"
 			got, err := bearerToken(&test.config)
-			if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+			if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(),
+				test.fails) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})

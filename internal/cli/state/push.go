@@ -29,7 +29,8 @@ the Stack is active. No resources change: the next plan compares the resources w
 			cairn state push net net.tfstate
 			tofu state pull | cairn state push net - --yes`),
 		Args: session.Args(cobra.ExactArgs(2)),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string,
+			cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return nil, cobra.ShellCompDirectiveDefault // a file
 			}

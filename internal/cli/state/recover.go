@@ -116,7 +116,8 @@ func podLog(ctx context.Context, s *session.Session, namespace, pod string) (io.
 	log, err := core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").
 		Param("container", engineContainer).Stream(ctx)
 	if apierrors.IsNotFound(err) {
-		return nil, session.Explained(err, "pod %s does not exist any more: use its log of your log storage with --file", pod)
+		return nil, session.Explained(err,
+			"pod %s does not exist any more: use its log of your log storage with --file", pod)
 	}
 	return log, cmp.Or(s.Explain(err), err)
 }

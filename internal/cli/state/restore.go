@@ -40,8 +40,8 @@ recover".`,
 func (c *change) restore(ctx context.Context, key client.ObjectKey, forget bool) error {
 	question := "Replace the state of Stack %s with its backup, or with the last version in its Secrets?"
 	if forget {
-		question = "Discard the backup of the state of Stack %s, and Secrets of versions that its State does not name? Cairn " +
-			"then manages none of the resources that only these have."
+		question = "Discard the backup of the state of Stack %s, and Secrets of versions that its State does not " +
+			"name? Cairn then manages none of the resources that only these have."
 	}
 	if err := c.Confirm(ctx, c.yes, true, fmt.Sprintf(question, key.Name)); err != nil {
 		return err

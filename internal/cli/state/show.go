@@ -61,7 +61,8 @@ func showResources(
 			for _, r := range below[:min(3, len(below))] {
 				addresses = append(addresses, r.Address)
 			}
-			return fmt.Errorf("%s is not a single resource: `cairn state list %s %s` lists its %d resources, for example %s",
+			return fmt.Errorf("%s is not a single resource: `cairn state list %s %s` lists its %d resources, "+
+				"for example %s",
 				address, key.Name, address, len(below), strings.Join(addresses, ", "))
 		}
 		return notInState(state, key.Name, address)

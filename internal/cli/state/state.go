@@ -143,7 +143,8 @@ func style(s *session.Session) statefile.Style { return statefile.Style{Color: s
 func parseVersion(text string) (int64, error) {
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || version < 1 {
-		return 0, fmt.Errorf("%q is not a version of a state: versions are numbers from 1; cairn state history lists them",
+		return 0, fmt.Errorf("%q is not a version of a state: versions are numbers from 1; cairn state "+
+			"history lists them",
 			text)
 	}
 	return version, nil

@@ -63,7 +63,8 @@ func unlockState(ctx context.Context, s *session.Session, key client.ObjectKey, 
 		}
 		fmt.Fprintln(s.ErrOut, screen.LockOf(st.Status.Lock, s.Style()))
 		if by := st.Status.Lock.By; by != "" {
-			fmt.Fprintf(s.ErrOut, "Ask %s whether the engine still runs. Its later changes cannot be saved to the state.\n",
+			fmt.Fprintf(s.ErrOut, "Ask %s whether the engine still runs. Its later changes cannot be saved to "+
+				"the state.\n",
 				screen.Clean(by))
 		}
 	}

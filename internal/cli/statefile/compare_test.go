@@ -44,7 +44,8 @@ func TestCompareCases(t *testing.T) {
 				instance["index_key"] = r.Key
 			}
 			all = append(all, map[string]any{
-				"module": r.Module, "mode": stdcmp.Or(r.Mode, "managed"), "type": stdcmp.Or(r.Type, "t"), "name": r.Name,
+				"module": r.Module, "mode": stdcmp.Or(r.Mode, "managed"), "type": stdcmp.Or(r.Type, "t"),
+				"name":     r.Name,
 				"provider": stdcmp.Or(r.Provider, `provider["x/y"]`), "instances": []any{instance},
 			})
 		}
@@ -104,7 +105,8 @@ func TestCompareCases(t *testing.T) {
 
 func TestMovesAreWritten(t *testing.T) {
 	at := func(name, size string) *State {
-		s, err := Parse([]byte(`{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "resources": [
+		s, err := Parse([]byte(
+			`{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "resources": [
 			{"mode": "managed", "type": "t", "name": "` + name + `", "provider": "p",
 				"instances": [{"attributes": {"id": "i-1", "size": ` + size + `}}]}]}`))
 		if err != nil {

@@ -84,7 +84,8 @@ func Compare(from, to *State) Difference {
 	}
 	for id := range before {
 		if _, ok := after[id]; !ok && !moved[id] {
-			d.Resources = append(d.Resources, ResourceDifference{Address: id.address, Deposed: id.deposed, Action: Removed})
+			d.Resources = append(d.Resources, ResourceDifference{Address: id.address, Deposed: id.deposed,
+				Action: Removed})
 		}
 	}
 	for id, y := range after {

@@ -117,7 +117,8 @@ func isType(v any) bool {
 
 // secretNames are parts of the names of secret texts.
 var secretNames = []string{
-	"password", "passwd", "passphrase", "secret", "token", "private_key", "privatekey", "access_key", "api_key", "apikey",
+	"password", "passwd", "passphrase", "secret", "token", "private_key", "privatekey", "access_key",
+	"api_key", "apikey",
 	"credential", "connection_string",
 }
 

@@ -107,7 +107,8 @@ func TestSecretsAreMaskedInJSON(t *testing.T) {
 func TestCompare(t *testing.T) {
 	before, after := load(t, "before.tfstate"), load(t, "after.tfstate")
 	for name, d := range map[string]Difference{
-		"diff.txt": Compare(before, after), "diff-back.txt": Compare(after, before), "diff-none.txt": Compare(after, after),
+		"diff.txt": Compare(before, after), "diff-back.txt": Compare(after, before),
+		"diff-none.txt":  Compare(after, after),
 		"diff-first.txt": Compare(&State{}, before),
 	} {
 		var out bytes.Buffer
@@ -130,7 +131,8 @@ func TestCompare(t *testing.T) {
 func resource(t *testing.T, attributes string, sensitive string) *State {
 	t.Helper()
 	s, err := Parse([]byte(`{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "resources": [{"mode": "managed", "type": "t", "name": "n",
-		"provider": "p", "instances": [{"attributes": ` + attributes + `, "sensitive_attributes": ` + sensitive + `}]}]}`))
+		"provider": "p", "instances": [{"attributes": ` + attributes + `, "sensitive_attributes": ` +
+		sensitive + `}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +146,18 @@ func TestMask(t *testing.T) {
 			`{"a": "(sensitive value)", "b": "open"}`,
 		},
 		"an element of a list": {
-			`{"a": ["open", "two"]}`, `[[{"type": "get_attr", "value": "a"}, {"type": "index", "value": {"value": 1, "type": "number"}}]]`,
+			`{"a": ["open", "two"]}`,
+			`[[{"type": "get_attr", "value": "a"}, {"type": "index", "value": {"value": 1, "type": "number"}}]]`,
 			`{"a": ["open", "(sensitive value)"]}`,
 		},
 		"a number": {
-			`{"a": {"pin": 1234, "n": 5}}`, `[[{"type": "get_attr", "value": "a"}, {"type": "index", "value": {"value": "pin", "type": "string"}}]]`,
+			`{"a": {"pin": 1234, "n": 5}}`,
+			`[[{"type": "get_attr", "value": "a"}, {"type": "index", "value": {"value": "pin", "type": "string"}}]]`,
 			`{"a": {"pin": "(sensitive value)", "n": 5}}`,
 		},
 		"all of what a way leads to that cannot be followed": {
-			`{"a": {"set": ["x", "y"], "b": "open"}}`, `[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "set"}, {"type": "index", "value": {"value": "x", "type": "string"}}]]`,
+			`{"a": {"set": ["x", "y"], "b": "open"}}`,
+			`[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "set"}, {"type": "index", "value": {"value": "x", "type": "string"}}]]`,
 			`{"a": {"set": "(sensitive value)", "b": "open"}}`,
 		},
 		"all of it for an unknown path": {
@@ -173,7 +178,8 @@ func TestMask(t *testing.T) {
 			`{"input": {"value": {"a": "(sensitive value)", "b": "open"}, "type": ["object", {"a": "string", "b": "string"}]}}`,
 		},
 		"a part of what has a type and a value of its own": {
-			`{"record": {"value": "v=spf1", "type": "TXT"}}`, `[[{"type": "get_attr", "value": "record"}, {"type": "get_attr", "value": "value"}]]`,
+			`{"record": {"value": "v=spf1", "type": "TXT"}}`,
+			`[[{"type": "get_attr", "value": "record"}, {"type": "get_attr", "value": "value"}]]`,
 			`{"record": {"value": "(sensitive value)", "type": "TXT"}}`,
 		},
 	} {
@@ -197,14 +203,16 @@ func TestMask(t *testing.T) {
 }
 
 func TestCompareMasksValuesSecretInOneState(t *testing.T) {
-	marked := resource(t, `{"a": {"x": "first-secret"}, "l": ["first", "of-list"]}`, `[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "x"}], [{"type": "get_attr", "value": "l"}, {"type": "index", "value": 1}]]`)
+	marked := resource(t, `{"a": {"x": "first-secret"}, "l": ["first", "of-list"]}`,
+		`[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "x"}], [{"type": "get_attr", "value": "l"}, {"type": "index", "value": 1}]]`)
 	open := resource(t, `{"a": {"x": "second-value"}, "l": ["third"]}`, `[]`)
 	for _, d := range []Difference{Compare(marked, open), Compare(open, marked)} {
 		var out bytes.Buffer
 		if err := d.Write(&out, Style{}); err != nil {
 			t.Fatal(err)
 		}
-		want := "Changed (1):\n  ~ t.n\n      ~ a.x = (sensitive value)\n      ~ l = (sensitive value)\n\n0 added, 0 removed, 1 changed, 0 moved\n"
+		want := "Changed (1):\n  ~ t.n\n      ~ a.x = (sensitive value)\n      ~ l = (sensitive value)\n\n0 added, 0 " +
+			"removed, 1 changed, 0 moved\n"
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Error(diff)
 		}
@@ -219,7 +227,8 @@ func TestPrintable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := errors.Join(WriteResource(&out, s.Resources[0], Style{}), Compare(&State{}, s).Write(&out, Style{})); err != nil {
+	if err := errors.Join(WriteResource(&out, s.Resources[0], Style{}),
+		Compare(&State{}, s).Write(&out, Style{})); err != nil {
 		t.Fatal(err)
 	}
 	out.WriteString(s.Resources[0].Address)
@@ -229,7 +238,9 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	if _, err := Parse([]byte(`{"serial": 3, "lineage": "l", "encryption_version": "v0", "encrypted_data": "AAAA", "meta": {}}`)); !errors.Is(err, ErrEncrypted) {
+	if _, err := Parse([]byte(
+		`{"serial": 3, "lineage": "l", "encryption_version": "v0", "encrypted_data": "AAAA", "meta": {}}`)); !errors.Is(
+		err, ErrEncrypted) {
 		t.Error(err)
 	}
 	for name, state := range map[string]string{
@@ -244,7 +255,8 @@ func TestParseErrors(t *testing.T) {
 
 func TestBelow(t *testing.T) {
 	s := load(t, "before.tfstate")
-	for address, want := range map[string]int{"module.net": 2, "module.net[0]": 1, "terraform_data.many": 11, "terraform_data.man": 0, "module.net[0].terraform_data.subnet": 0} {
+	for address, want := range map[string]int{"module.net": 2, "module.net[0]": 1, "terraform_data.many": 11,
+		"terraform_data.man": 0, "module.net[0].terraform_data.subnet": 0} {
 		if got := len(s.Below(address)); got != want {
 			t.Errorf("%s: %d, not %d", address, got, want)
 		}

@@ -123,7 +123,8 @@ func (p printer) value(v any, indent string) {
 // text writes a text of several lines.
 func (p printer) text(s, indent string) {
 	lines := strings.Split(s, "\n")
-	if len(lines) < 3 || lines[len(lines)-1] != "" || slices.Contains(lines, "EOT") || strings.ContainsAny(s, "\r\x00") {
+	if len(lines) < 3 || lines[len(lines)-1] != "" || slices.Contains(lines, "EOT") ||
+		strings.ContainsAny(s, "\r\x00") {
 		p.WriteString(engine.Quote(s))
 		return
 	}

@@ -17,7 +17,8 @@ func TestBrowserCommand(t *testing.T) {
 		"Wayland":           {"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0"}, []string{"xdg-open"}},
 		"without a desktop": {"linux", nil, nil},
 	} {
-		if got := browserCommand(test.system, func(name string) string { return test.env[name] }); !slices.Equal(got, test.want) {
+		if got := browserCommand(test.system, func(name string) string { return test.env[name] }); !slices.Equal(got,
+			test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -151,5 +151,6 @@ func answer(w http.ResponseWriter, code int, detail string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(userapi.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail})
+	_ = json.NewEncoder(w).Encode(userapi.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code,
+		Detail: detail})
 }

@@ -71,17 +71,23 @@ func TestOnlyBrowsersThatOpenedALinkActAsTheUser(t *testing.T) {
 		change          []func(*http.Request)
 		code            int
 	}{
-		"signed in":                   {"GET", "http://" + host + "/stacks", []func(*http.Request){in}, 200},
-		"a write of the page":         {"POST", "http://" + host + "/api/v1/x", []func(*http.Request){in, with("Sec-Fetch-Site", "same-origin")}, 200},
-		"without a cookie":            {"GET", "http://" + host + "/api/v1/me", nil, 401},
-		"with another cookie":         {"GET", "http://" + host + "/", []func(*http.Request){with("Cookie", "cairn-ui-8080=x")}, 401},
-		"a name that leads here":      {"GET", "http://evil.example.com:8080/", []func(*http.Request){in}, 421},
-		"a link by a name":            {"GET", strings.Replace(p.Link("/", true), "127.0.0.1", "evil.example.com", 1), nil, 421},
-		"a write of another site":     {"POST", "http://" + host + "/api/v1/x", []func(*http.Request){in, with("Sec-Fetch-Site", "cross-site")}, 403},
-		"a write of another port":     {"POST", "http://" + host + "/api/v1/x", []func(*http.Request){in, with("Sec-Fetch-Site", "same-site")}, 403},
-		"a write of an older browser": {"POST", "http://" + host + "/api/v1/x", []func(*http.Request){in, with("Origin", "http://127.0.0.1:9")}, 403},
-		"a link that is none":         {"GET", "http://" + host + "/signin/link?code=x", nil, 401},
-		"a link without a code":       {"GET", "http://" + host + "/signin/link", nil, 401},
+		"signed in": {"GET", "http://" + host + "/stacks", []func(*http.Request){in}, 200},
+		"a write of the page": {"POST", "http://" + host + "/api/v1/x",
+			[]func(*http.Request){in, with("Sec-Fetch-Site", "same-origin")}, 200},
+		"without a cookie": {"GET", "http://" + host + "/api/v1/me", nil, 401},
+		"with another cookie": {"GET", "http://" + host + "/",
+			[]func(*http.Request){with("Cookie", "cairn-ui-8080=x")}, 401},
+		"a name that leads here": {"GET", "http://evil.example.com:8080/", []func(*http.Request){in}, 421},
+		"a link by a name": {"GET", strings.Replace(p.Link("/", true), "127.0.0.1", "evil.example.com", 1),
+			nil, 421},
+		"a write of another site": {"POST", "http://" + host + "/api/v1/x",
+			[]func(*http.Request){in, with("Sec-Fetch-Site", "cross-site")}, 403},
+		"a write of another port": {"POST", "http://" + host + "/api/v1/x",
+			[]func(*http.Request){in, with("Sec-Fetch-Site", "same-site")}, 403},
+		"a write of an older browser": {"POST", "http://" + host + "/api/v1/x",
+			[]func(*http.Request){in, with("Origin", "http://127.0.0.1:9")}, 403},
+		"a link that is none":   {"GET", "http://" + host + "/signin/link?code=x", nil, 401},
+		"a link without a code": {"GET", "http://" + host + "/signin/link", nil, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			*last = nil
@@ -102,7 +108,8 @@ func with(name, value string) func(*http.Request) {
 
 func TestTheServerGetsTheCredentialsOfTheUserAlone(t *testing.T) {
 	p, last := proxyTo(t)
-	answer := ask(p, "GET", "http://"+host+"/", signedIn(t, p), with("Authorization", "Bearer eve"), with("Impersonate-User", "root"),
+	answer := ask(p, "GET", "http://"+host+"/", signedIn(t, p), with("Authorization", "Bearer eve"),
+		with("Impersonate-User", "root"),
 		with("Origin", "http://"+host), with("Sec-Fetch-Site", "same-origin"), with("Accept", "text/html"))
 	if last.Get("Authorization") != "Bearer alice" || last.Get("Accept") != "text/html" {
 		t.Errorf("the server got %v", *last)
@@ -126,7 +133,8 @@ func TestLinks(t *testing.T) {
 		link string
 		code int
 		to   string
-	}{{once, 303, "/stacks/shop/net"}, {once, 401, ""}, {often, 303, "/runs/shop/net-7"}, {often, 303, "/runs/shop/net-7"}} {
+	}{{once, 303, "/stacks/shop/net"}, {once, 401, ""}, {often, 303, "/runs/shop/net-7"},
+		{often, 303, "/runs/shop/net-7"}} {
 		answer := ask(p, http.MethodGet, want.link)
 		if answer.StatusCode != want.code || answer.Header.Get("Location") != want.to {
 			t.Errorf("%d: %d to %s", i, answer.StatusCode, answer.Header.Get("Location"))
@@ -156,7 +164,8 @@ func TestServerThatIsAway(t *testing.T) {
 	p := NewProxy(host, u, broken{}, func(error) error { return errors.New("Cairn's server does not answer") })
 	answer := ask(p, "GET", "http://"+host+"/", signedIn(t, p))
 	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != 502 || !strings.Contains(string(body), `"detail":"Cairn's server does not answer"`) {
+	if err != nil || answer.StatusCode != 502 ||
+		!strings.Contains(string(body), `"detail":"Cairn's server does not answer"`) {
 		t.Errorf("%d %s (%v)", answer.StatusCode, body, err)
 	}
 }

@@ -76,7 +76,8 @@ func Create(ctx context.Context, dir, root, to string) (*Copy, error) {
 	}
 	for _, f := range folders {
 		if within(to, f) {
-			return nil, fmt.Errorf("the copy would be inside of %s, which it copies: set TMPDIR to another directory", f)
+			return nil, fmt.Errorf("the copy would be inside of %s, which it copies: set TMPDIR to another directory",
+				f)
 		}
 		target, err := c.place(f, to)
 		if err != nil {

@@ -97,17 +97,20 @@ func TestCopiesLocalModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"envs/prod/net/.terraform.lock.hcl", "envs/prod/net/main.tf", "envs/prod/net/names.json", "envs/prod/net/own/own.tofu",
+		"envs/prod/net/.terraform.lock.hcl", "envs/prod/net/main.tf", "envs/prod/net/names.json",
+		"envs/prod/net/own/own.tofu",
 		"envs/prod/net/own/terraform.tfstate", "modules/subnet/main.tf", "modules/vpc/main.tf.json",
 	}
 	if diff := cmp.Diff(want, files(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	modules := []string{filepath.Join(dir, filepath.FromSlash("modules/subnet")), filepath.Join(dir, filepath.FromSlash("modules/vpc"))}
+	modules := []string{filepath.Join(dir, filepath.FromSlash("modules/subnet")),
+		filepath.Join(dir, filepath.FromSlash("modules/vpc"))}
 	if diff := cmp.Diff(modules, c.Modules); diff != "" {
 		t.Error(diff)
 	}
-	if c.Dir != filepath.Join(to, filepath.FromSlash("envs/prod/net")) || !c.State || c.Files != len(want) || c.Base != dir {
+	if c.Dir != filepath.Join(to, filepath.FromSlash("envs/prod/net")) || !c.State || c.Files != len(want) ||
+		c.Base != dir {
 		t.Errorf("%+v", c)
 	}
 }
@@ -130,7 +133,8 @@ func TestCopiesAllOfRoot(t *testing.T) {
 	if c.Dir != filepath.Join(to, filepath.FromSlash("envs/prod/net")) || len(c.Modules) != 0 {
 		t.Errorf("%+v", c)
 	}
-	if _, err := Create(t.Context(), filepath.Join(dir, "envs"), filepath.Join(dir, "modules"), t.TempDir()); err == nil {
+	if _, err := Create(t.Context(), filepath.Join(dir, "envs"), filepath.Join(dir, "modules"),
+		t.TempDir()); err == nil {
 		t.Error("the directory is not in the folder")
 	}
 }
@@ -212,7 +216,8 @@ func TestCopiesTargetsOfSymlinks(t *testing.T) {
 	if diff := cmp.Diff([]string{"main.tf", "shared/a.txt", "shared/deeper/b.txt"}, files(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	for _, circle := range []string{"-- net/x/up --\n-> ..\n", "-- net/to --\n-> ../a\n-- a/b --\n-> ../b\n-- b/a --\n-> ../a\n"} {
+	for _, circle := range []string{"-- net/x/up --\n-> ..\n",
+		"-- net/to --\n-> ../a\n-- a/b --\n-> ../b\n-- b/a --\n-> ../a\n"} {
 		if _, err := Create(t.Context(), filepath.Join(tree(t, circle), "net"), "", t.TempDir()); err == nil {
 			t.Errorf("a circle of symlinks is copied: %s", circle)
 		}
@@ -221,7 +226,8 @@ func TestCopiesTargetsOfSymlinks(t *testing.T) {
 
 func TestModesOfTheCopy(t *testing.T) {
 	dir, to := tree(t, "-- main.tf --\n-- script.sh --\n"), t.TempDir()
-	if err := errors.Join(os.Chmod(filepath.Join(dir, "main.tf"), 0o444), os.Chmod(filepath.Join(dir, "script.sh"), 0o555)); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "main.tf"), 0o444),
+		os.Chmod(filepath.Join(dir, "script.sh"), 0o555)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Create(t.Context(), dir, "", to); err != nil {
@@ -257,7 +263,8 @@ func TestLimitsOfACopy(t *testing.T) {
 	for i := range 16 {
 		for _, name := range []string{"a", "b"} {
 			from := filepath.Join(fan, strconv.Itoa(i))
-			if err := errors.Join(os.MkdirAll(from, 0o755), os.Symlink(filepath.Join("..", strconv.Itoa(i+1)), filepath.Join(from, name))); err != nil {
+			if err := errors.Join(os.MkdirAll(from, 0o755), os.Symlink(filepath.Join("..", strconv.Itoa(i+1)),
+				filepath.Join(from, name))); err != nil {
 				t.Fatal(err)
 			}
 		}

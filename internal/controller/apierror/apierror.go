@@ -20,8 +20,8 @@ const (
 	Outdated Class = "Outdated"
 	// Rejected: the API server, a quota or an admission webhook rejects the request until a user changes something.
 	Rejected Class = "Rejected"
-	// Failed: the request has no known result, for example because an admission webhook does not answer. Another request
-	// may succeed.
+	// Failed: the request has no known result, for example because an admission webhook does not answer. Another
+	// request may succeed.
 	Failed Class = "Failed"
 	// Stopped: the process ends.
 	Stopped Class = "Stopped"

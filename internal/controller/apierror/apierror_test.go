@@ -18,12 +18,14 @@ func TestClassOfErrors(t *testing.T) {
 		want     Class
 		reported bool
 	}{
-		"no error":                     {nil, None, false},
-		"a newer version":              {apierrors.NewConflict(stacks, "net", errors.New("changed")), Outdated, false},
-		"it exists":                    {apierrors.NewAlreadyExists(stacks, "net"), Outdated, false},
-		"it is gone":                   {apierrors.NewNotFound(stacks, "net"), Outdated, false},
-		"a quota":                      {apierrors.NewForbidden(stacks, "net", errors.New("exceeded quota")), Rejected, true},
-		"a value":                      {apierrors.NewInvalid(schema.GroupKind{Kind: "Stack"}, "net", nil), Rejected, true},
+		"no error":        {nil, None, false},
+		"a newer version": {apierrors.NewConflict(stacks, "net", errors.New("changed")), Outdated, false},
+		"it exists":       {apierrors.NewAlreadyExists(stacks, "net"), Outdated, false},
+		"it is gone":      {apierrors.NewNotFound(stacks, "net"), Outdated, false},
+		"a quota": {apierrors.NewForbidden(stacks, "net", errors.New("exceeded quota")),
+			Rejected, true},
+		"a value": {apierrors.NewInvalid(schema.GroupKind{Kind: "Stack"}, "net", nil),
+			Rejected, true},
 		"a request that is none":       {apierrors.NewBadRequest("no Stack"), Rejected, true},
 		"a webhook that answers 500":   {apierrors.NewInternalError(webhook), Failed, true},
 		"a wrapped error":              {fmt.Errorf("create: %w", apierrors.NewInternalError(webhook)), Failed, true},

@@ -37,7 +37,8 @@ func RenewAfter(after time.Duration) time.Duration { return after / 2 }
 // CheckAfter rejects times that are too short to be safe; 0 disables garbage collection.
 func CheckAfter(after time.Duration) error {
 	if after != 0 && after < MinAfter {
-		return fmt.Errorf("garbage collection of the bucket needs at least %s, or 0 to disable it: it is %s", MinAfter, after)
+		return fmt.Errorf("garbage collection of the bucket needs at least %s, or 0 to disable it: it is %s",
+			MinAfter, after)
 	}
 	return nil
 }
@@ -101,7 +102,8 @@ func (c *Collector) once(ctx context.Context) {
 	c.Metrics.count(collected, err)
 	log := c.Log.With("took", time.Since(began).Round(time.Millisecond).String())
 	for name, f := range collected.Folders {
-		log = log.With(name, slog.GroupValue(slog.Int64("objects", f.Objects), slog.Int64("bytes", f.Bytes), slog.Int64("deleted", f.Deleted), slog.Int64("deletedBytes", f.DeletedBytes)))
+		log = log.With(name, slog.GroupValue(slog.Int64("objects", f.Objects), slog.Int64("bytes", f.Bytes),
+			slog.Int64("deleted", f.Deleted), slog.Int64("deletedBytes", f.DeletedBytes)))
 	}
 	switch {
 	case err != nil:
@@ -133,7 +135,8 @@ func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, erro
 			}
 			gone, err := c.act(ctx, u, o, now.Add(-c.After))
 			if gone {
-				f.Objects, f.Bytes, f.Deleted, f.DeletedBytes = f.Objects-1, f.Bytes-o.Size, f.Deleted+1, f.DeletedBytes+o.Size
+				f.Objects, f.Bytes, f.Deleted, f.DeletedBytes = f.Objects-1, f.Bytes-o.Size, f.Deleted+
+					1, f.DeletedBytes+o.Size
 			}
 			return err
 		})

@@ -77,7 +77,8 @@ func newFixture(t *testing.T) *fixture {
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}
-	return &fixture{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
+	return &fixture{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache,
+		map[string]string{}}
 }
 
 // keeps puts code, its closure and a document of inputs with it into the bucket, of an age in days. The three share the
@@ -109,7 +110,8 @@ func (r *fixture) put(key string, data []byte, days int) {
 // kept returns the folders in which a name still has an object.
 func (r *fixture) kept(name string) string {
 	var there []string
-	for folder, key := range map[string]string{"closures": "sha256:closure-" + name, "inputs": r.digest[name], "sources": "sha256:code-" + name} {
+	for folder, key := range map[string]string{"closures": "sha256:closure-" + name, "inputs": r.digest[name],
+		"sources": "sha256:code-" + name} {
 		if ok, err := r.Bucket.Exists(r.t.Context(), folder+"/"+key); err != nil {
 			r.t.Fatal(err)
 		} else if ok {
@@ -136,17 +138,20 @@ func TestUnreferencedObjectsAreDeleted(t *testing.T) {
 	}
 	r.keeps("new", 6)
 	r.put("variables/elsewhere/net/"+r.digest["variables"], nil, 30)
-	for _, others := range []string{"plans/ns/uid/sha256:x", "logs/ns/uid/1", "states/ns/net/1-x", "rescue/ns/net/sha256:x", "journals/ns/net/x"} {
+	for _, others := range []string{"plans/ns/uid/sha256:x", "logs/ns/uid/1", "states/ns/net/1-x",
+		"rescue/ns/net/sha256:x", "journals/ns/net/x"} {
 		r.put(others, nil, 300)
 	}
 	r.cache.all = []runtime.Object{
-		r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["run"]}}, &v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: r.digest["state"]}},
+		r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["run"]}},
+		&v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: r.digest["state"]}},
 	}
 	collected, err := r.Collect(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"stack": "kept", "run": "kept", "state": "kept", "variables": "kept", "new": "kept", "none": "gone"} {
+	for name, want := range map[string]string{"stack": "kept", "run": "kept", "state": "kept", "variables": "kept",
+		"new": "kept", "none": "gone"} {
 		if got := r.kept(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -190,7 +195,8 @@ func TestSharedCodeIsKept(t *testing.T) {
 func TestSourcesOfImagesAreKept(t *testing.T) {
 	r := newFixture(t)
 	r.keeps("image", 30)
-	data, digest, err := inputs.Document{Source: "sha256:code", Build: &inputs.Build{Source: "sha256:code-image"}}.Encode()
+	data, digest, err := inputs.Document{Source: "sha256:code",
+		Build: &inputs.Build{Source: "sha256:code-image"}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +217,9 @@ func TestNothingIsDeletedAfterAnError(t *testing.T) {
 	}{
 		"when there is no object in Kubernetes": {func(r *fixture) { r.cache.all = nil }, true},
 		"when the cache cannot be read":         {func(r *fixture) { r.cache.err = errors.New("stopping") }, false},
-		"when a document cannot be read":        {func(r *fixture) { r.put("inputs/"+r.digest["stack"], []byte("{"), 30) }, false},
+		"when a document cannot be read": {func(r *fixture) {
+			r.put("inputs/"+r.digest["stack"], []byte("{"), 30)
+		}, false},
 		"when a document is another installation's": {func(r *fixture) {
 			path := filepath.Join(r.dir, "inputs", r.digest["stack"])
 			if err := os.WriteFile(path, []byte("age-encryption.org/v1\n"), 0o600); err != nil {
@@ -262,7 +270,8 @@ func TestReferenceThatMovesDuringACollectionIsFound(t *testing.T) {
 	r := newFixture(t)
 	r.keeps("stack", 30)
 	r.keeps("moves", 30)
-	r.cache.all = []runtime.Object{r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["moves"]}}}
+	r.cache.all = []runtime.Object{r.stack("stack"),
+		&v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["moves"]}}}
 	lists := 0
 	r.cache.listed = func() {
 		if lists++; lists == 2 {
@@ -295,7 +304,8 @@ func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	var log bytes.Buffer
 	r.Metrics, r.Log = NewMetrics(registry), slog.New(slog.NewTextHandler(&log, nil))
-	if n := testutil.CollectAndCount(r.Metrics.cycles); n != 3 { // so that the first that fails is an increase, which an alert sees
+	// so that the first that fails is an increase, which an alert sees
+	if n := testutil.CollectAndCount(r.Metrics.cycles); n != 3 {
 		t.Errorf("%d results are reported before the first collection", n)
 	}
 	r.once(t.Context())
@@ -317,21 +327,24 @@ func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 			for _, l := range m.Label {
 				label = " " + l.GetValue()
 			}
-			if name := strings.TrimPrefix(f.GetName(), "cairn_bucket_"); !strings.Contains(name, "bytes") && !strings.Contains(name, "last") {
+			if name := strings.TrimPrefix(f.GetName(), "cairn_bucket_"); !strings.Contains(name, "bytes") &&
+				!strings.Contains(name, "last") {
 				got[name+label] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			}
 		}
 	}
 	want := map[string]float64{
 		"shared_objects closures": 1, "shared_objects inputs": 1, "shared_objects sources": 1,
-		"gc_deleted_objects_total closures": 1, "gc_deleted_objects_total inputs": 1, "gc_deleted_objects_total sources": 1,
-		"gc_cycles_total success": 1, "gc_cycles_total skipped": 1, "gc_cycles_total failed": 1,
+		"gc_deleted_objects_total closures": 1, "gc_deleted_objects_total inputs": 1,
+		"gc_deleted_objects_total sources": 1,
+		"gc_cycles_total success":          1, "gc_cycles_total skipped": 1, "gc_cycles_total failed": 1,
 		"old_identities": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, line := range []string{"of the bucket succeeded\"", "sources.objects=1", "sources.deleted=1", "skipped: there is no", "of the bucket failed"} {
+	for _, line := range []string{"of the bucket succeeded\"", "sources.objects=1", "sources.deleted=1",
+		"skipped: there is no", "of the bucket failed"} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("%q is not in the log:\n%s", line, log.String())
 		}
@@ -341,7 +354,9 @@ func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 func TestGarbageIsCollectedPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var collections atomic.Int32
-		s := &Collector{Live: &objects{err: errors.New("away"), listed: func() { collections.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
+		s := &Collector{Live: &objects{err: errors.New("away"), listed: func() {
+			collections.Add(1)
+		}}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Start(ctx) }()
@@ -363,7 +378,8 @@ func TestGarbageIsCollectedPeriodically(t *testing.T) {
 }
 
 func TestTooShortPeriodIsRejected(t *testing.T) {
-	for d, ok := range map[time.Duration]bool{0: true, time.Hour: false, -time.Hour: false, MinAfter - 1: false, MinAfter: true, 700 * time.Hour: true} {
+	for d, ok := range map[time.Duration]bool{0: true, time.Hour: false, -time.Hour: false, MinAfter - 1: false,
+		MinAfter: true, 700 * time.Hour: true} {
 		if err := CheckAfter(d); (err == nil) != ok {
 			t.Errorf("%s: %v", d, err)
 		}

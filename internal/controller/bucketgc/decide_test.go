@@ -43,7 +43,8 @@ func TestDecide(t *testing.T) {
 }
 
 func TestReferencedObjects(t *testing.T) {
-	stack := v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "stack now", AppliedInputsDigest: "stack applied"}}
+	stack := v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "stack now",
+		AppliedInputsDigest: "stack applied"}}
 	run := v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: "run"}}
 	state := v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: "state"}}
 	u := used{inputs: map[string]bool{}}

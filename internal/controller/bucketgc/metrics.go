@@ -47,12 +47,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}),
 		oldIdentities: in.NewGauge(prometheus.GaugeOpts{
 			Name: "cairn_bucket_old_identities",
-			Help: "Old identities with which objects in the bucket may still be encrypted; 0 when none is needed for the bucket.",
+			Help: "Old identities with which objects in the bucket may still be encrypted; 0 when none is needed for " +
+				"the bucket.",
 		}),
 		reencryption: in.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "cairn_bucket_reencryption_objects",
-			Help: "Objects in the bucket after the last pass of a re-encryption. result is current (encrypted with the " +
-				"current identity), left (with an old one) or unreadable.",
+			Help: "Objects in the bucket after the last pass of a re-encryption. result is current " +
+				"(encrypted with the current identity), left (with an old one) or unreadable.",
 		}, []string{"result"}),
 	}
 	for _, result := range []string{collectionSucceeded, collectionSkipped, collectionFailed} {

@@ -97,12 +97,14 @@ func (r *Reencrypter) Step(ctx context.Context, now time.Time) {
 	}
 	switch {
 	case err != nil || result.Err != nil:
-		log.Warn("not all objects of the bucket were encrypted again; it is retried", "error", errors.Join(err, result.Err))
+		log.Warn("not all objects of the bucket were encrypted again; it is retried", "error",
+			errors.Join(err, result.Err))
 	case result.Left+result.Written > 0 || now.Sub(r.since) < settled:
 		log.Info("objects of the bucket were encrypted again; they are checked once more")
 	default:
 		if err := r.Retire(ctx, keys); err != nil {
-			log.Warn("the old identity is not used any more, and that could not be recorded; it is retried", "error", err)
+			log.Warn("the old identity is not used any more, and that could not be recorded; it is retried",
+				"error", err)
 			return
 		}
 		log.Info("no object of the bucket is encrypted with an old identity: it was removed from bucket-recipients")
@@ -124,7 +126,8 @@ func (r *Reencrypter) Pass(ctx context.Context, old []string) (result Reencrypte
 	err = r.Bucket.WalkAll(workers, func(o bucket.Object) error {
 		if seen++; seen%progress == 0 {
 			mu.Lock()
-			r.Log.Info("objects of the bucket are encrypted again", "checked", seen, "written", result.Written, "left", result.Left)
+			r.Log.Info("objects of the bucket are encrypted again", "checked", seen, "written", result.Written, "left",
+				result.Left)
 			mu.Unlock()
 		}
 		group.Go(func() error {

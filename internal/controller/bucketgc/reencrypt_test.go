@@ -62,13 +62,14 @@ func newRotation(t *testing.T) *rotation {
 		}
 		return *r.keys.Load()
 	}, func(context.Context) error { return nil })
-	r.Reencrypter = &Reencrypter{Bucket: b, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Retire: func(_ context.Context, keys bucket.Keys) error {
-		if !keys.Equal(both) {
-			t.Error("other keys")
-		}
-		r.retired++
-		return nil
-	}}
+	r.Reencrypter = &Reencrypter{Bucket: b, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Retire: func(_ context.Context, keys bucket.Keys) error {
+			if !keys.Equal(both) {
+				t.Error("other keys")
+			}
+			r.retired++
+			return nil
+		}}
 	return r
 }
 

@@ -25,7 +25,8 @@ func BenchmarkProposal(b *testing.B) {
 	}
 	files := map[string]string{}
 	for i := range stacks {
-		files[fmt.Sprintf("stacks/%04d/main.tf", i)] = fmt.Sprintf("module \"m\" {\n  source = \"../../modules/m%d\"\n}\n", i%modules)
+		files[fmt.Sprintf("stacks/%04d/main.tf", i)] = fmt.Sprintf(
+			"module \"m\" {\n  source = \"../../modules/m%d\"\n}\n", i%modules)
 	}
 	for i := range modules {
 		files[fmt.Sprintf("modules/m%d/main.tf", i)] = "# 1"
@@ -38,7 +39,8 @@ func BenchmarkProposal(b *testing.B) {
 		return id
 	}
 	commit(gitserver.Change{Files: files})
-	head := commit(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"modules/m7/main.tf": "# 2"}})
+	head := commit(gitserver.Change{Branch: "change", Onto: "main",
+		Files: map[string]string{"modules/m7/main.tf": "# 2"}})
 	commit(gitserver.Change{Files: map[string]string{"README.md": "the base moved"}})
 	server, err := gitserver.ServeHTTP(repos, false)
 	if err != nil {
@@ -51,14 +53,16 @@ func BenchmarkProposal(b *testing.B) {
 	over := make(chan error, 1)
 	go func() { over <- mirrors.Start(ctx) }()
 	defer func() { cancel(); <-over }()
-	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "infra"}, Spec: v1alpha1.RepositorySpec{
-		URL: server.URL + remote.Path(), Ref: "main", Timeout: &metav1.Duration{Duration: time.Minute},
-	}}
+	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "infra"},
+		Spec: v1alpha1.RepositorySpec{
+			URL: server.URL + remote.Path(), Ref: "main", Timeout: &metav1.Duration{Duration: time.Minute},
+		}}
 	mirrors.Fetch(repo, git.Auth{}, repository.Ask{}, nil)
 	<-mirrors.Ended()
 	codes, all := NewCodes(mirrors), make([]v1alpha1.Stack, stacks)
 	for i := range all {
-		all[i].Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: fmt.Sprintf("stacks/%04d", i)}
+		all[i].Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"},
+			Path: fmt.Sprintf("stacks/%04d", i)}
 	}
 	propose := func() {
 		proposal, err := codes.Propose(ctx, repo, "main", head, "pull/12")

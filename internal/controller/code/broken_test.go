@@ -7,8 +7,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// TestProposalThatChangesBrokenCodeAffectsItsStack checks code that a user has to correct: it has no digest before and after, which
-// is not the same as code that did not change. A pull request that does not touch it does not affect it.
+// TestProposalThatChangesBrokenCodeAffectsItsStack checks code that a user has to correct: it has no digest before and
+// after, which is not the same as code that did not change. A pull request that does not touch it does not affect it.
 func TestProposalThatChangesBrokenCodeAffectsItsStack(t *testing.T) {
 	calls := func(module, source string) string {
 		return "module \"" + module + "\" {\n  source = \"" + source + "\"\n}\n"
@@ -68,7 +68,8 @@ func TestProposalDeletesADirectoryHoweverItIsNamed(t *testing.T) {
 	remote := r.remote("infra")
 	r.push(remote, gitserver.Change{Files: map[string]string{"old/main.tf": "# old", "app/main.tf": "# app"}})
 	repo := r.declare(remote)
-	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"old/main.tf": ""}})
+	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main",
+		Files: map[string]string{"old/main.tf": ""}})
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
 	proposal := r.propose(codes, repo, head)

@@ -94,7 +94,8 @@ var ErrNoDockerfile = errors.New("no such Dockerfile")
 
 // Reason is the kind of an error about code, for a condition; empty for a transient one.
 func Reason(err error) string {
-	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrMirrorTooLarge, git.ErrConfig} {
+	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrMirrorTooLarge,
+		git.ErrConfig} {
 		if errors.Is(err, lasting) {
 			return git.Reason(err)
 		}
@@ -111,7 +112,8 @@ func (c Code) Problem(err error) *decision.Problem {
 	switch reason := Reason(err); {
 	case errors.Is(err, repository.ErrNotFetched):
 		p := &decision.Problem{
-			Transient: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " + c.Repository.Name,
+			Transient: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " +
+				c.Repository.Name,
 		}
 		if trouble := repository.Trouble(c.Repository); trouble != "" {
 			p.Message += ": " + trouble

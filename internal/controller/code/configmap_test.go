@@ -36,7 +36,8 @@ func (configMaps) List(context.Context, client.ObjectList, ...client.ListOption)
 // TestCodeInAConfigMap checks what the decision knows of it: who changes the ConfigMap does not change the Stack. It is
 // known also when the cache has a ConfigMap that was deleted.
 func TestCodeInAConfigMap(t *testing.T) {
-	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}}}
+	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}}}
 	known := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"},
 		Data:       map[string]string{"main.tf": "# text"}, BinaryData: map[string][]byte{"logo": {1}},
@@ -45,13 +46,16 @@ func TestCodeInAConfigMap(t *testing.T) {
 		cached, live *corev1.ConfigMap
 		want         string
 	}{
-		"a ConfigMap":                      {known, known, ""},
-		"none":                             {nil, known, v1alpha1.ReasonSourceNotFound},
-		"one that was deleted":             {known, nil, v1alpha1.ReasonSourceNotFound},
-		"one whose files are no code":      {known, &corev1.ConfigMap{Data: map[string]string{"a": ""}}, v1alpha1.ReasonSourceInvalid},
-		"one whose files leave the folder": {known, &corev1.ConfigMap{Data: map[string]string{"../a.tf": ""}}, v1alpha1.ReasonSourceInvalid},
+		"a ConfigMap":          {known, known, ""},
+		"none":                 {nil, known, v1alpha1.ReasonSourceNotFound},
+		"one that was deleted": {known, nil, v1alpha1.ReasonSourceNotFound},
+		"one whose files are no code": {known, &corev1.ConfigMap{Data: map[string]string{"a": ""}},
+			v1alpha1.ReasonSourceInvalid},
+		"one whose files leave the folder": {known, &corev1.ConfigMap{Data: map[string]string{"../a.tf": ""}},
+			v1alpha1.ReasonSourceInvalid},
 	} {
-		found, problem, err := NewSources(configMaps{"code": tt.cached}, configMaps{"code": tt.live}, nil).Resolve(t.Context(), stack)
+		found, problem, err := NewSources(configMaps{"code": tt.cached}, configMaps{"code": tt.live},
+			nil).Resolve(t.Context(), stack)
 		reason := ""
 		if problem != nil {
 			reason = problem.Reason
@@ -63,7 +67,8 @@ func TestCodeInAConfigMap(t *testing.T) {
 			continue
 		}
 		var archive bytes.Buffer
-		if err := found.Archive.Write(t.Context(), &archive); err != nil || found.Archive.Key != "u/7" || archive.Len() == 0 {
+		if err := found.Archive.Write(t.Context(), &archive); err != nil || found.Archive.Key != "u/7" ||
+			archive.Len() == 0 {
 			t.Errorf("%s: archive %s of %d bytes, %v", name, found.Archive.Key, archive.Len(), err)
 		}
 	}

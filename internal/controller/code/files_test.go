@@ -15,15 +15,19 @@ import (
 
 func TestFilesOfABuildContext(t *testing.T) {
 	for name, tt := range map[string]struct{ folder, dockerfile, want string }{
-		"all":                                 {".", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a,image2,main.tf"},
-		"a folder":                            {"image", "image/Dockerfile", "image/Dockerfile,image/a"},
-		"a Dockerfile outside of the context": {"image", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a"},
-		"a Dockerfile that does not exist":    {".", "Other", ""},
+		"all": {".", "Dockerfile",
+			"Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a,image2,main.tf"},
+		"a folder": {"image", "image/Dockerfile", "image/Dockerfile,image/a"},
+		"a Dockerfile outside of the context": {"image", "Dockerfile",
+			"Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a"},
+		"a Dockerfile that does not exist": {".", "Other", ""},
 	} {
-		all := bytesOf(map[string]string{"main.tf": "", "Dockerfile": "", "Dockerfile.dockerignore": "", "image/Dockerfile": "", "image/a": "", "image2": ""})
+		all := bytesOf(map[string]string{"main.tf": "", "Dockerfile": "", "Dockerfile.dockerignore": "",
+			"image/Dockerfile": "", "image/a": "", "image2": ""})
 		chosen, _ := within(all, inputs.NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.folder}))
 		var names []string
-		for _, n := range []string{"Dockerfile", "Dockerfile.dockerignore", "image/Dockerfile", "image/a", "image2", "main.tf"} {
+		for _, n := range []string{"Dockerfile", "Dockerfile.dockerignore", "image/Dockerfile", "image/a", "image2",
+			"main.tf"} {
 			if _, ok := chosen[n]; ok {
 				names = append(names, n)
 			}
@@ -39,15 +43,17 @@ func TestCheck(t *testing.T) {
 		files map[string][]byte
 		want  string
 	}{
-		"plain code":                       {files: map[string][]byte{"main.tf": nil}},
-		"code of OpenTofu":                 {files: map[string][]byte{"main.tofu": nil}},
-		"a module in a folder":             {files: map[string][]byte{"main.tf": nil, "modules/net/main.tf": nil}},
-		"a path to the parent":             {files: map[string][]byte{"main.tf": nil, "../main.tf": nil}, want: "SourceInvalid"},
-		"a path to a parent in the middle": {files: map[string][]byte{"main.tf": nil, "a/../../main.tf": nil}, want: "SourceInvalid"},
-		"an absolute path":                 {files: map[string][]byte{"main.tf": nil, "/etc/passwd": nil}, want: "SourceInvalid"},
-		"a backslash":                      {files: map[string][]byte{"main.tf": nil, `..\main.tf`: nil}, want: "SourceInvalid"},
-		"no code":                          {files: map[string][]byte{"README": nil}, want: "SourceInvalid"},
-		"no files":                         {want: "SourceInvalid"},
+		"plain code":           {files: map[string][]byte{"main.tf": nil}},
+		"code of OpenTofu":     {files: map[string][]byte{"main.tofu": nil}},
+		"a module in a folder": {files: map[string][]byte{"main.tf": nil, "modules/net/main.tf": nil}},
+		"a path to the parent": {files: map[string][]byte{"main.tf": nil, "../main.tf": nil},
+			want: "SourceInvalid"},
+		"a path to a parent in the middle": {files: map[string][]byte{"main.tf": nil, "a/../../main.tf": nil},
+			want: "SourceInvalid"},
+		"an absolute path": {files: map[string][]byte{"main.tf": nil, "/etc/passwd": nil}, want: "SourceInvalid"},
+		"a backslash":      {files: map[string][]byte{"main.tf": nil, `..\main.tf`: nil}, want: "SourceInvalid"},
+		"no code":          {files: map[string][]byte{"README": nil}, want: "SourceInvalid"},
+		"no files":         {want: "SourceInvalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -94,7 +100,8 @@ func TestMemoryOfPackIsBounded(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 { // 800 KiB without a pool; with the race detector a pool drops one of four
+	// 800 KiB without a pool; with the race detector a pool drops one of four
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 {
 		t.Errorf("%d bytes each", each)
 	}
 }

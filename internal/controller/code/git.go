@@ -146,8 +146,8 @@ func (c GitCode) Archive() Archive {
 type Codes struct {
 	mirrors  *repository.Mirrors
 	closures *closure.Closures
-	// observed is the fingerprint of what Observe returned last for each Stack. A Stack whose commit could not be read, or
-	// whose code could not be packed, has none.
+	// observed is the fingerprint of what Observe returned last for each Stack. A Stack whose commit could not be read,
+	// or whose code could not be packed, has none.
 	observed *lru.Cache[types.UID, string]
 	// histories are whether a commit has another one in its history, which never changes.
 	histories *lru.Cache[[2]string, bool]
@@ -158,8 +158,10 @@ type Codes struct {
 // NewCodes reads from the mirrors.
 func NewCodes(mirrors *repository.Mirrors) *Codes {
 	return &Codes{
-		mirrors: mirrors, closures: closure.New(closure.Options{}), observed: weightedlru.Sized[types.UID, string](100_000),
-		histories: weightedlru.Sized[[2]string, bool](100_000), same: weightedlru.Sized[[sha256.Size]byte, bool](100_000),
+		mirrors: mirrors, closures: closure.New(closure.Options{}),
+		observed:  weightedlru.Sized[types.UID, string](100_000),
+		histories: weightedlru.Sized[[2]string, bool](100_000),
+		same:      weightedlru.Sized[[sha256.Size]byte, bool](100_000),
 	}
 }
 
@@ -254,7 +256,8 @@ func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 // atRef is the commit that a ref names, "" for the default branch, without what Stacks read there.
 func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (GitCode, error) {
 	var ask repository.Ask
-	if last, _ := c.mirrors.LastFetch(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
+	// before Commit: an Ask that is too old costs one more archive
+	if last, _ := c.mirrors.LastFetch(r.UID); last != nil {
 		ask = last.Ask
 	}
 	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, ref)
@@ -278,7 +281,8 @@ func (c *Codes) atRef(ctx context.Context, r *v1alpha1.Repository, ref string) (
 func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	source := stack.Spec.Source.Git
 	engine := r.EngineFor(stack)
-	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: engine.Name == v1alpha1.EngineTerragrunt}
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers,
+		Terragrunt: engine.Name == v1alpha1.EngineTerragrunt}
 	wrapped := ""
 	if engine.Wrapped != nil {
 		wrapped = string(engine.Wrapped.Name)

@@ -10,17 +10,19 @@ import (
 func TestReasonsOfCodeErrors(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
-	r.push(remote, gitserver.Change{Files: map[string]string{"docs/README": "text", "broken/main.tf": "module \"m\" {\n  source = \"../none\"\n}\n"}})
+	r.push(remote, gitserver.Change{Files: map[string]string{"docs/README": "text",
+		"broken/main.tf": "module \"m\" {\n  source = \"../none\"\n}\n"}})
 	repo := r.declare(remote)
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
 	for name, tt := range map[string]struct{ path, ref, reason string }{
-		"a folder that is there":       {path: "net"},
-		"a folder that is not there":   {path: "nets", reason: "PathNotFound"},
-		"a folder without code":        {path: "docs", reason: "CodeNotFound"},
-		"a module that is not there":   {path: "broken", reason: "ModuleNotFound"},
-		"a branch that is not there":   {path: "net", ref: "release", reason: "RefNotFound"},
-		"a commit that is not there":   {path: "net", ref: "1111111111111111111111111111111111111111", reason: "RefNotFound"},
+		"a folder that is there":     {path: "net"},
+		"a folder that is not there": {path: "nets", reason: "PathNotFound"},
+		"a folder without code":      {path: "docs", reason: "CodeNotFound"},
+		"a module that is not there": {path: "broken", reason: "ModuleNotFound"},
+		"a branch that is not there": {path: "net", ref: "release", reason: "RefNotFound"},
+		"a commit that is not there": {path: "net", ref: "1111111111111111111111111111111111111111",
+			reason: "RefNotFound"},
 		"an abbreviated commit is not": {path: "net", ref: "1111111", reason: "RefNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +44,8 @@ func TestChanged(t *testing.T) {
 	repo := r.declare(remote)
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
-	net, web, late := r.stack(repo, "web", "net", ""), r.stack(repo, "web", "web", ""), r.stack(repo, "web", "net", "late")
+	net, web, late := r.stack(repo, "web", "net", ""), r.stack(repo, "web", "web", ""), r.stack(repo, "web",
+		"net", "late")
 	expect := func(want map[*v1alpha1.Stack]bool) {
 		t.Helper()
 		for stack, changed := range want {

@@ -51,14 +51,16 @@ func (s *Sources) Held(
 	case notFound:
 		return nil, &decision.Problem{
 			Transient: true, After: heldCodeAgain, Reason: v1alpha1.ReasonHeldCodeNotFound, Message: fmt.Sprintf(
-				"%s is applied before its merge, and Repository %s does not have its commit %.12s, or the base %.12s, any more: "+
-					"comment /cairn apply there again, or /cairn unlock", hold.Text(), repo.Name, hold.Head, hold.Base),
+				"%s is applied before its merge, and Repository %s does not have its commit %.12s, or the base "+
+					"%.12s, any more: comment /cairn apply there again, or /cairn unlock", hold.Text(), repo.Name,
+				hold.Head, hold.Base),
 		}, nil
 	case err != nil:
 		return nil, Code{Repository: repo}.Problem(err), unlessProblem(Code{Repository: repo}, err)
 	case len(proposal.Conflicts()) > 0: // it was merged before, so that another version of git merges otherwise
 		return nil, &decision.Problem{Reason: v1alpha1.ReasonHeldCodeNotFound, Message: fmt.Sprintf(
-			"%s does not merge into %.12s any more: comment /cairn unlock there", hold.Text(), hold.Base)}, proposal.Close()
+				"%s does not merge into %.12s any more: comment /cairn unlock there", hold.Text(), hold.Base)},
+			proposal.Close()
 	}
 	return proposal, nil, nil
 }

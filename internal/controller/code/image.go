@@ -62,7 +62,8 @@ func imageRoots(tree *git.Tree, b *inputs.Build) (files []git.Entry, folder git.
 	files = []git.Entry{file}
 	for _, beside := range b.IgnoreFiles() {
 		e, ok := tree.Entry(beside)
-		if ok && e.Kind != git.KindDir && e.Kind != git.KindSubmodule && name != "" && !strings.HasPrefix(e.Path, name+"/") {
+		if ok && e.Kind != git.KindDir && e.Kind != git.KindSubmodule && name != "" &&
+			!strings.HasPrefix(e.Path, name+"/") {
 			files = append(files, e)
 		}
 	}

@@ -41,18 +41,24 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 
 func TestSourceOfAnImage(t *testing.T) {
 	files := map[string]string{
-		"Dockerfile": "1", "main.tf": "2", "images/": "d1", "images/Dockerfile": "3", "images/extra/": "d2", "images/extra/a": "4", "images2/": "d3", "images2/b": "5",
-		"images/Own": "6", "images/Own.dockerignore": "7", "images/Own.containerignore/": "d4", "images/Own.containerignore/x": "8",
+		"Dockerfile": "1", "main.tf": "2", "images/": "d1", "images/Dockerfile": "3", "images/extra/": "d2",
+		"images/extra/a": "4", "images2/": "d3", "images2/b": "5",
+		"images/Own": "6", "images/Own.dockerignore": "7", "images/Own.containerignore/": "d4",
+		"images/Own.containerignore/x": "8",
 	}
 	digests := map[string]string{}
 	for name, tt := range map[string]struct{ dockerfile, context, want string }{
-		"its folder":            {"images/Dockerfile", "", "images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore images/extra/a"},
-		"all":                   {"Dockerfile", "", "Dockerfile images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore images/extra/a images2/b main.tf"},
+		"its folder": {"images/Dockerfile", "",
+			"images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore images/extra/a"},
+		"all": {"Dockerfile", "",
+			"Dockerfile images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore " +
+				"images/extra/a images2/b main.tf"},
 		"a Dockerfile outside":  {"Dockerfile", "images2", "Dockerfile images2/b"},
 		"a folder in its place": {"images/Dockerfile", "images/extra", "images/Dockerfile images/extra/a"},
 		"one with its own list": {"images/Own", "images2", "images/Own images/Own.dockerignore images2/b"},
 	} {
-		found, err := imageOf(tree(t, files), inputs.NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.context}))
+		found, err := imageOf(tree(t, files),
+			inputs.NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.context}))
 		var names []string
 		for _, e := range found.Files {
 			names = append(names, e.Path)
@@ -71,7 +77,8 @@ func TestSourceOfAnImage(t *testing.T) {
 		"no context":            {Dockerfile: "Dockerfile", Context: "other"},
 		"a file as the context": {Dockerfile: "Dockerfile", Context: "main.tf"},
 	} {
-		if _, err := imageOf(tree(t, files), inputs.NewBuild(&spec)); !errors.Is(err, ErrNoDockerfile) || Reason(err) != "DockerfileNotFound" {
+		if _, err := imageOf(tree(t, files), inputs.NewBuild(&spec)); !errors.Is(err, ErrNoDockerfile) ||
+			Reason(err) != "DockerfileNotFound" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

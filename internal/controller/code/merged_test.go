@@ -7,15 +7,16 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// A Stack has a merge if its commit does, or if its code is that of the base with the merge. What is not fetched, or what
-// another branch has, is not known to be merged.
+// A Stack has a merge if its commit does, or if its code is that of the base with the merge. What is not fetched, or
+// what another branch has, is not known to be merged.
 func TestMergedIsWhatTheHistoryHas(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
 	before := r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": "# 1", "net/main.tf": "# 1"}})
 	merge := r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
 	after := r.push(remote, gitserver.Change{Files: map[string]string{"docs/a.md": "text"}})
-	other := r.push(remote, gitserver.Change{Branch: "other", Onto: "main", Files: map[string]string{"net/main.tf": "# 3"}})
+	other := r.push(remote, gitserver.Change{Branch: "other", Onto: "main",
+		Files: map[string]string{"net/main.tf": "# 3"}})
 	repo := r.declare(remote)
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)

@@ -18,7 +18,8 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
 	calls := "module \"common\" {\n  source = \"../common\"\n}\n"
-	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1", "old/main.tf": "# old", "other/main.tf": "# other"}})
+	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1",
+		"old/main.tf": "# old", "other/main.tf": "# other"}})
 	repo := r.declare(remote)
 	many := map[string]string{"common/main.tf": "# 2", "old/main.tf": "", "docs/net.md": "net"}
 	for i := range 100_000 {
@@ -26,7 +27,8 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	}
 	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: many})
 	r.push(remote, gitserver.Change{Files: map[string]string{"other/main.tf": "# of the base"}}) // after the head began
-	conflict := r.push(remote, gitserver.Change{Branch: "conflict", Onto: "change~1", Files: map[string]string{"other/main.tf": "# of the head"}})
+	conflict := r.push(remote, gitserver.Change{Branch: "conflict", Onto: "change~1",
+		Files: map[string]string{"other/main.tf": "# of the head"}})
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
 	proposal, err := codes.Propose(t.Context(), repo, "main", head, "pull/12")
@@ -63,7 +65,8 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	defer second.Close()
-	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111", "pull/14"); !errors.Is(err, repository.ErrNotFetched) {
+	if _, err := codes.Propose(t.Context(), repo, "main", "1111111111111111111111111111111111111111",
+		"pull/14"); !errors.Is(err, repository.ErrNotFetched) {
 		t.Errorf("a commit that is not fetched: %v", err)
 	}
 	if _, err := codes.Propose(t.Context(), repo, "none", head, "pull/15"); Reason(err) != v1alpha1.ReasonRefNotFound {
@@ -73,7 +76,8 @@ func TestProposalAffectsTheStacksWhoseCodeTheMergeChanges(t *testing.T) {
 	if codes.Reads(t.Context(), repo, full, "main") || !codes.Reads(t.Context(), repo, full, "change") {
 		t.Error("refs/heads/change is the branch change")
 	}
-	if !codes.Reads(t.Context(), repo, stacks["app"], "main") || codes.Reads(t.Context(), repo, stacks["app"], "change") {
+	if !codes.Reads(t.Context(), repo, stacks["app"], "main") || codes.Reads(t.Context(), repo, stacks["app"],
+		"change") {
 		t.Error("the Stacks read main")
 	}
 }
@@ -84,11 +88,15 @@ func TestProposalDivergesFromTheBase(t *testing.T) {
 	r := newEnv(t)
 	remote := r.remote("infra")
 	calls := "module \"common\" {\n  source = \"../common\"\n}\n"
-	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1", "net/main.tf": "# 1", "other/main.tf": "# 1"}})
+	r.push(remote, gitserver.Change{Files: map[string]string{"app/main.tf": calls, "common/main.tf": "# 1",
+		"net/main.tf": "# 1", "other/main.tf": "# 1"}})
 	repo := r.declare(remote)
-	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"app/more.tf": "# of the head", "net/more.tf": "# of the head"}})
-	r.push(remote, gitserver.Change{Files: map[string]string{"common/main.tf": "# 2", "docs/net.md": "text"}}) // of the base
-	newer := r.push(remote, gitserver.Change{Branch: "newer", Onto: "main", Files: map[string]string{"app/more.tf": "# of the head"}})
+	head := r.push(remote, gitserver.Change{Branch: "change", Onto: "main",
+		Files: map[string]string{"app/more.tf": "# of the head", "net/more.tf": "# of the head"}})
+	// of the base
+	r.push(remote, gitserver.Change{Files: map[string]string{"common/main.tf": "# 2", "docs/net.md": "text"}})
+	newer := r.push(remote, gitserver.Change{Branch: "newer", Onto: "main",
+		Files: map[string]string{"app/more.tf": "# of the head"}})
 	r.settle(repo)
 	codes := NewCodes(r.Mirrors)
 	for commit, want := range map[string][]string{head: {"app"}, newer: nil} {

@@ -29,8 +29,8 @@ type Unplanned struct {
 	Manifests []string
 }
 
-// Unplanned returns what the proposal changes and no plan shows. stacks are those that read the base, and listed are the
-// directories that StackSets list in the merge result.
+// Unplanned returns what the proposal changes and no plan shows. stacks are those that read the base, and listed are
+// the directories that StackSets list in the merge result.
 func (p *Proposal) Unplanned(
 	ctx context.Context, r *v1alpha1.Repository, stacks []v1alpha1.Stack, listed []string,
 ) (Unplanned, error) {
@@ -72,8 +72,8 @@ func (p *Proposal) Unplanned(
 	return found, nil
 }
 
-// withoutRead removes the directories that are read: of root modules and of their local modules. Code that cannot be read
-// is reported elsewhere.
+// withoutRead removes the directories that are read: of root modules and of their local modules. Code that cannot be
+// read is reported elsewhere.
 func (p *Proposal) withoutRead(ctx context.Context, directories map[string]bool, read []closure.Wanted) {
 	for _, want := range read {
 		dir, _ := closure.CleanPath(want.Path)
@@ -113,7 +113,8 @@ func (p *Proposal) hasManifest(ctx context.Context, file string) (bool, error) {
 }
 
 // manifest matches the apiVersion of a manifest of Cairn, in YAML or JSON.
-var manifest = regexp.MustCompile(`(?m)(^|[{,\s-])"?apiVersion"?\s*:\s*["']?` + regexp.QuoteMeta(v1alpha1.GroupVersion.Group) + `/`)
+var manifest = regexp.MustCompile(`(?m)(^|[{,\s-])"?apiVersion"?\s*:\s*["']?` +
+	regexp.QuoteMeta(v1alpha1.GroupVersion.Group) + `/`)
 
 func isManifest(file string) bool {
 	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") || strings.HasSuffix(file, ".json")

@@ -33,7 +33,10 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	e := &env{Env: apiserver.New(t), events: events.NewFakeRecorder(100), now: time.Now().Truncate(time.Second)}
 	e.Reconciler = &Reconciler{
-		Client: e.Env.Client, Limits: massdrift.Limits{Percent: 10, Stacks: 5}, Events: e.events, Clock: func() time.Time { return e.now },
+		Client: e.Env.Client, Limits: massdrift.Limits{Percent: 10, Stacks: 5}, Events: e.events,
+		Clock: func() time.Time {
+			return e.now
+		},
 	}
 	return e
 }
@@ -87,7 +90,8 @@ func TestAPauseLastsUntilAUserResumes(t *testing.T) {
 		t.Fatalf("five Stacks: %+v", p)
 	}
 	ready := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
-	if ready.Reason != v1alpha1.ReasonMassDrift || !strings.Contains(ready.Message, "cairn drift resume -n "+e.key.Namespace) {
+	if ready.Reason != v1alpha1.ReasonMassDrift || !strings.Contains(ready.Message, "cairn drift resume -n "+
+		e.key.Namespace) {
 		t.Errorf("the condition is %+v", ready)
 	}
 	// Nothing is written while nothing happens, and the pause outlasts the hour and the day.

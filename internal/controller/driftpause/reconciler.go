@@ -117,7 +117,8 @@ func decide(
 	at := metav1.NewTime(now.Truncate(time.Second)) // as the API server stores it
 	condition := func(ready metav1.ConditionStatus, reason, text string) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionReady, Status: ready, Reason: reason, Message: text, ObservedGeneration: p.Generation, LastTransitionTime: at,
+			Type: v1alpha1.ConditionReady, Status: ready, Reason: reason, Message: text,
+			ObservedGeneration: p.Generation, LastTransitionTime: at,
 		})
 	}
 	if resume := p.Spec.Resume; s.Since != nil {
@@ -145,9 +146,10 @@ func describe(f massdrift.Finding, namespace string) string {
 		if n := f.Drifted - len(f.Stacks); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		what = fmt.Sprintf("%d of %d Stacks that were checked began to drift within an hour: %s%s", f.Drifted, f.Checked,
+		what = fmt.Sprintf("%d of %d Stacks that were checked began to drift within an hour: %s%s",
+			f.Drifted, f.Checked,
 			strings.Join(f.Stacks, ", "), more)
 	}
-	return fmt.Sprintf("%s; no drift is corrected (spec.drift.onDrift: Apply): find the cause, such as an outage of a provider, then cairn "+
-		"drift resume -n %s", what, namespace)
+	return fmt.Sprintf("%s; no drift is corrected (spec.drift.onDrift: Apply): find the cause, such as an outage of "+
+		"a provider, then cairn drift resume -n %s", what, namespace)
 }

@@ -14,7 +14,8 @@ func TestDefaultsOfABuild(t *testing.T) {
 		"paths that are not clean": {"./images//Dockerfile", "images/", "images/Dockerfile", "images"},
 	} {
 		b := NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.context})
-		if b.Spec.Dockerfile != tt.wantDockerfile || b.Spec.Context != tt.wantContext || b.Spec.Builder != v1alpha1.BuilderBuildah {
+		if b.Spec.Dockerfile != tt.wantDockerfile || b.Spec.Context != tt.wantContext ||
+			b.Spec.Builder != v1alpha1.BuilderBuildah {
 			t.Errorf("%s: %+v", name, b.Spec)
 		}
 	}

@@ -79,7 +79,8 @@ func TestDamageThatOnlyTheServerFoundIsRepaired(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := damaged + digestOf(d, digest)
-			if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(key)), []byte("not what Cairn wrote"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(key)), []byte("not what Cairn wrote"),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := operator.Verify(t.Context(), digest); !bucket.IsLost(err) {

@@ -42,19 +42,25 @@ func TestDigest(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, change := range map[string]func(*Document){
-		"the code":          func(d *Document) { d.Source = "sha256:other" },
-		"the engine":        func(d *Document) { d.Engine.Version = "1.11" },
-		"a variable":        func(d *Document) { d.Variables[0].Value.Raw = []byte("2") },
-		"a variable file":   func(d *Document) { d.VariableFiles = []v1alpha1.VariableFile{{}} },
-		"the environment":   func(d *Document) { d.Env[0].Value = "c" },
-		"an environment":    func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
-		"the outputs":       func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
-		"a Secret's value":  func(d *Document) { d.Versions["Secret/a"] = "9" },
-		"a hook":            func(d *Document) { d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}} },
-		"a policy":          func(d *Document) { d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}} },
+		"the code":         func(d *Document) { d.Source = "sha256:other" },
+		"the engine":       func(d *Document) { d.Engine.Version = "1.11" },
+		"a variable":       func(d *Document) { d.Variables[0].Value.Raw = []byte("2") },
+		"a variable file":  func(d *Document) { d.VariableFiles = []v1alpha1.VariableFile{{}} },
+		"the environment":  func(d *Document) { d.Env[0].Value = "c" },
+		"an environment":   func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
+		"the outputs":      func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
+		"a Secret's value": func(d *Document) { d.Versions["Secret/a"] = "9" },
+		"a hook": func(d *Document) {
+			d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}}
+		},
+		"a policy": func(d *Document) {
+			d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}}
+		},
 		"an apply command":  func(d *Document) { d.Commands.Apply = "tofu apply" },
 		"a destroy command": func(d *Document) { d.Commands.Destroy = "tofu destroy" },
-		"a template":        func(d *Document) { d.Template = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"nodeName":"a"}}`)} },
+		"a template": func(d *Document) {
+			d.Template = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"nodeName":"a"}}`)}
+		},
 	} {
 		d := document()
 		change(&d)
@@ -134,7 +140,8 @@ func TestStore(t *testing.T) {
 		t.Errorf("a missing document: %v", err)
 	}
 	bucket["inputs/"+digest] = []byte(`{"source":"sha256:evil"}`)
-	if _, err := NewStore(bucket).Get(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "other bytes") {
+	if _, err := NewStore(bucket).Get(t.Context(), digest); err == nil ||
+		!strings.Contains(err.Error(), "other bytes") {
 		t.Errorf("a modified document: %v", err)
 	}
 }

@@ -61,19 +61,22 @@ func (r *Reconciler) destination(ctx context.Context, n *v1alpha1.Notification) 
 	secret := &corev1.Secret{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: to.Secret.Name}, secret)
 	if apierrors.IsNotFound(err) {
-		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or correct "+
-			"spec.destination.secret", to.Secret.Name)}
+		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound,
+			fmt.Sprintf("Secret %s was not found: create it, or correct "+
+				"spec.destination.secret", to.Secret.Name)}
 	}
 	if apierrors.IsForbidden(err) {
-		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound, "Cairn has no permission to read the Secret of " +
-			"spec.destination.secret: " + err.Error()}
+		return destination{}, &configError{v1alpha1.ReasonCredentialsNotFound,
+			"Cairn has no permission to read the Secret of " +
+				"spec.destination.secret: " + err.Error()}
 	}
 	if err != nil {
 		return destination{}, err
 	}
 	d := destination{kind: to.Type, receiver: string(n.UID) + "/" + secret.ResourceVersion}
 	invalid := func(key string, err error) (destination, error) {
-		return destination{}, &configError{v1alpha1.ReasonCredentialsInvalid, fmt.Sprintf("key %s of Secret %s: %s", key, secret.Name, err)}
+		return destination{}, &configError{v1alpha1.ReasonCredentialsInvalid,
+			fmt.Sprintf("key %s of Secret %s: %s", key, secret.Name, err)}
 	}
 	if d.url, err = parse(string(secret.Data[urlKey]), r.Hosts); err != nil {
 		return invalid(urlKey, err)
@@ -107,8 +110,11 @@ func parse(text string, hosts []string) (*url.URL, error) {
 		return nil, errors.New("it is missing")
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("it must be an https or http URL")
-	case len(hosts) > 0 && !slices.ContainsFunc(hosts, func(allowed string) bool { return isHost(u.Hostname(), allowed) }):
-		return nil, fmt.Errorf("host %s is not allowed: an administrator can allow it with the chart value notifications.allowedHosts",
+	case len(hosts) > 0 && !slices.ContainsFunc(hosts, func(allowed string) bool {
+		return isHost(u.Hostname(), allowed)
+	}):
+		return nil, fmt.Errorf("host %s is not allowed: an administrator can allow it with the chart value "+
+			"notifications.allowedHosts",
 			u.Hostname())
 	}
 	return u, nil
@@ -126,7 +132,8 @@ func isHost(host, allowed string) bool {
 // send sends a message once. After an error it also returns the time that the destination requests to wait.
 func (d destination) send(ctx context.Context, now time.Time, m message.Message) (time.Duration, error) {
 	write := map[v1alpha1.DestinationType]func(message.Message) ([]byte, error){
-		v1alpha1.DestinationSlack: message.Slack, v1alpha1.DestinationTeams: message.Teams, v1alpha1.DestinationWebhook: message.CloudEvent,
+		v1alpha1.DestinationSlack: message.Slack, v1alpha1.DestinationTeams: message.Teams,
+		v1alpha1.DestinationWebhook: message.CloudEvent,
 	}[d.kind]
 	body, err := write(m)
 	if err != nil {
@@ -161,11 +168,12 @@ func answer(response *http.Response) (time.Duration, error) {
 	case code >= 200 && code < 300:
 		return 0, nil
 	case code >= 300 && code < 400:
-		return 0, fmt.Errorf("the destination responds with %s: redirects are not followed, so the Secret must have the URL that it "+
-			"redirects to", status)
+		return 0, fmt.Errorf("the destination responds with %s: redirects are not followed, so the Secret must have "+
+			"the URL that it redirects to", status)
 	}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-	return min(time.Duration(max(seconds, 0))*time.Second, longestWait), fmt.Errorf("the destination responds with %s", status)
+	return min(time.Duration(max(seconds, 0))*time.Second, longestWait),
+		fmt.Errorf("the destination responds with %s", status)
 }
 
 // unreachable is an error of a request without the URL, which may contain a credential, and without addresses, which
@@ -191,7 +199,8 @@ func (d destination) unreachable(err error) error {
 		return fmt.Errorf("%s: %s: %w", d.url.Host, dial.Op, dial.Err)
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("%s has a certificate of an unknown authority: add that to key ca.crt of the Secret", d.url.Host)
+		return fmt.Errorf("%s has a certificate of an unknown authority: add that to key ca.crt of the Secret",
+			d.url.Host)
 	}
 	return fmt.Errorf("%s: %w", d.url.Host, err)
 }

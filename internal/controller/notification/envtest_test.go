@@ -69,7 +69,8 @@ type faultyStatus struct {
 
 var errKilled = errors.New("killed")
 
-func (s faultyStatus) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s faultyStatus) Patch(ctx context.Context, o client.Object, p client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	s.of.count++
 	if s.of.patched != nil {
 		s.of.patched()
@@ -96,8 +97,9 @@ func newEnv(t *testing.T, spec ...func(*v1alpha1.NotificationSpec)) *env {
 		StringData: map[string]string{"url": e.server.URL + "/secret-path", "key": "a key of at least 24 bytes"},
 	})
 	e.n = &v1alpha1.Notification{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Spec: v1alpha1.NotificationSpec{
-		Destination: v1alpha1.NotificationDestination{Type: v1alpha1.DestinationWebhook, Secret: v1alpha1.ObjectRef{Name: "to"}},
-		GroupWait:   &metav1.Duration{},
+		Destination: v1alpha1.NotificationDestination{Type: v1alpha1.DestinationWebhook,
+			Secret: v1alpha1.ObjectRef{Name: "to"}},
+		GroupWait: &metav1.Duration{},
 	}}
 	for _, change := range spec {
 		change(&e.n.Spec)
@@ -109,9 +111,10 @@ func newEnv(t *testing.T, spec ...func(*v1alpha1.NotificationSpec)) *env {
 // restart forgets what the process knew.
 func (e *env) restart() {
 	e.Reconciler = &Reconciler{
-		Client: e.writes, Live: e.Env.Live, Events: e.events, WebURL: "https://cairn.example.com", Installation: "elsewhere",
-		Web:   web(egresstest.Loopback()),
-		Clock: func() time.Time { return time.Now().Add(e.ahead) },
+		Client: e.writes, Live: e.Env.Live, Events: e.events, WebURL: "https://cairn.example.com",
+		Installation: "elsewhere",
+		Web:          web(egresstest.Loopback()),
+		Clock:        func() time.Time { return time.Now().Add(e.ahead) },
 	}
 }
 
@@ -227,7 +230,8 @@ func TestFailureAndRecoveryAreDelivered(t *testing.T) {
 	if got := e.titles(); !slices.Equal(got, []string{of + " failed", of + " is Ready again"}) {
 		t.Errorf("messages %q", got)
 	}
-	if c := e.ready(t); c.Status != metav1.ConditionTrue || len(e.n.Status.Reported) != 0 || len(e.n.Status.Deliveries) != 2 {
+	if c := e.ready(t); c.Status != metav1.ConditionTrue || len(e.n.Status.Reported) != 0 ||
+		len(e.n.Status.Deliveries) != 2 {
 		t.Errorf("status %+v", e.n.Status)
 	}
 }
@@ -273,15 +277,17 @@ func TestARequestedTestRetriesAtOnce(t *testing.T) {
 	}
 }
 
-// TestEachAnswerOfADestination checks what is shown of a failure, that nothing is lost, and that nothing of the URL or of the
-// response is shown.
+// TestEachAnswerOfADestination checks what is shown of a failure, that nothing is lost, and that nothing of the URL or
+// of the response is shown.
 func TestEachAnswerOfADestination(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer  func(w http.ResponseWriter, r *http.Request)
 		message string
 		wait    time.Duration
 	}{
-		"error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "internal-text", 500) }, "500 Internal Server Error", 10 * time.Second},
+		"error": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "internal-text", 500)
+		}, "500 Internal Server Error", 10 * time.Second},
 		"too many": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "120")
 			w.WriteHeader(429)
@@ -290,7 +296,8 @@ func TestEachAnswerOfADestination(t *testing.T) {
 			w.Header().Set("Retry-After", "99999999")
 			w.WriteHeader(503)
 		}, "503 Service Unavailable", time.Hour},
-		"slow":   {func(http.ResponseWriter, *http.Request) { time.Sleep(1500 * time.Millisecond) }, "did not respond within", 10 * time.Second},
+		"slow": {func(http.ResponseWriter, *http.Request) { time.Sleep(1500 * time.Millisecond) },
+			"did not respond within", 10 * time.Second},
 		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", 10 * time.Second},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
@@ -335,12 +342,16 @@ func TestDeniedDestinations(t *testing.T) {
 		url, key, reason, message string
 		hosts                     []string
 	}{
-		"metadata":         {url: "http://169.254.169.254/", reason: v1alpha1.ReasonDeliveryFailed, message: "are denied"},
-		"loopback":         {url: "http://127.0.0.1:1/", reason: v1alpha1.ReasonDeliveryFailed, message: "are denied"},
-		"a host":           {url: "https://a.example.org/", hosts: []string{"*.example.com", "example.org"}, reason: v1alpha1.ReasonCredentialsInvalid, message: "allowedHosts"},
-		"another scheme":   {url: "file:///etc/passwd", reason: v1alpha1.ReasonCredentialsInvalid, message: "https or http"},
-		"no URL":           {reason: v1alpha1.ReasonCredentialsInvalid, message: "missing"},
-		"a key that short": {url: "https://a.example.com", key: "short", reason: v1alpha1.ReasonCredentialsInvalid, message: "24 bytes"},
+		"metadata": {url: "http://169.254.169.254/", reason: v1alpha1.ReasonDeliveryFailed,
+			message: "are denied"},
+		"loopback": {url: "http://127.0.0.1:1/", reason: v1alpha1.ReasonDeliveryFailed, message: "are denied"},
+		"a host": {url: "https://a.example.org/", hosts: []string{"*.example.com", "example.org"},
+			reason: v1alpha1.ReasonCredentialsInvalid, message: "allowedHosts"},
+		"another scheme": {url: "file:///etc/passwd", reason: v1alpha1.ReasonCredentialsInvalid,
+			message: "https or http"},
+		"no URL": {reason: v1alpha1.ReasonCredentialsInvalid, message: "missing"},
+		"a key that short": {url: "https://a.example.com", key: "short", reason: v1alpha1.ReasonCredentialsInvalid,
+			message: "24 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
@@ -371,7 +382,9 @@ func TestForbiddenSecretIsReported(t *testing.T) {
 		t.Errorf("it is tried again in %s", again)
 	}
 	c := e.ready(t)
-	if c.Reason != v1alpha1.ReasonCredentialsNotFound || !strings.Contains(c.Message, `no permission to read the Secret of spec.destination.secret: secrets "to" is forbidden`) {
+	if c.Reason != v1alpha1.ReasonCredentialsNotFound ||
+		!strings.Contains(c.Message,
+			`no permission to read the Secret of spec.destination.secret: secrets "to" is forbidden`) {
 		t.Errorf("%s: %s", c.Reason, c.Message)
 	}
 }
@@ -386,8 +399,8 @@ func (f forbidden) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 	return f.Reader.Get(ctx, key, o, opts...)
 }
 
-// TestKilledAtEachWrite ends the process before and after each write: each event is in one accepted message in the end, which may
-// be sent twice with the same ID.
+// TestKilledAtEachWrite ends the process before and after each write: each event is in one accepted message in the end,
+// which may be sent twice with the same ID.
 func TestKilledAtEachWrite(t *testing.T) {
 	for failAt := 1; failAt <= 6; failAt++ {
 		for _, after := range []bool{false, true} {
@@ -400,14 +413,17 @@ func TestKilledAtEachWrite(t *testing.T) {
 			e.reconcile(t)
 			e.reconcile(t)
 			messages := slices.Compact(slices.Clone(e.accepted)) // the same ID is the same message
-			if len(messages) != 2 || len(e.accepted) > 3 || len(e.current(t).Status.Deliveries) != 2 || e.n.Status.Pending != nil {
-				t.Errorf("killed at write %d (after it: %t): accepted %q, status %+v", failAt, after, e.accepted, e.n.Status)
+			if len(messages) != 2 || len(e.accepted) > 3 || len(e.current(t).Status.Deliveries) != 2 ||
+				e.n.Status.Pending != nil {
+				t.Errorf("killed at write %d (after it: %t): accepted %q, status %+v", failAt, after, e.accepted,
+					e.n.Status)
 			}
 		}
 	}
 }
 
-// TestAnotherWriteBeforeTheAcknowledgement checks that a message is not sent again if a user changes the Notification meanwhile.
+// TestAnotherWriteBeforeTheAcknowledgement checks that a message is not sent again if a user changes the Notification
+// meanwhile.
 func TestAnotherWriteBeforeTheAcknowledgement(t *testing.T) {
 	e := newEnv(t)
 	e.stack(t, "net", v1alpha1.ReasonRunFailed, nil)

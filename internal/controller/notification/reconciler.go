@@ -41,8 +41,8 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads Secrets, which no cache has.
 	Live client.Reader
-	// Web returns what sends requests, and trusts some certificates; nil are those of the machine. It must not connect to
-	// addresses that tenants may not name.
+	// Web returns what sends requests, and trusts some certificates; nil are those of the machine. It must not connect
+	// to addresses that tenants may not name.
 	Web func(*x509.CertPool) *http.Client
 	// WebURL is where users find the web UI; empty for no links to it.
 	WebURL string
@@ -67,8 +67,8 @@ type memory struct {
 type known struct {
 	uid      types.UID
 	observed decision.Observed
-	// accepted is the ID of the message that the destination accepted last. If the status could not be written since, it
-	// is not sent again.
+	// accepted is the ID of the message that the destination accepted last. If the status could not be written since,
+	// it is not sent again.
 	accepted string
 }
 
@@ -126,7 +126,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if d.GaveUp != nil {
 		r.Events.Eventf(n, nil, corev1.EventTypeWarning, v1alpha1.EventMessageDropped, "Send",
-			"message %s about %s of %d Stacks was not accepted for 24 hours, and is not sent any longer", d.GaveUp.ID, d.GaveUp.Event, d.GaveUp.Stacks)
+			"message %s about %s of %d Stacks was not accepted for 24 hours, and is not sent any longer", d.GaveUp.ID,
+			d.GaveUp.Event, d.GaveUp.Stacks)
 	}
 	if !d.Send {
 		return ctrl.Result{RequeueAfter: d.Again}, nil
@@ -153,8 +154,10 @@ func (r *Reconciler) send(ctx context.Context, n *v1alpha1.Notification, retry b
 		content := outbox.Message[message.Message]{
 			Key: id, Digest: id, Receiver: to.receiver, Content: message.Of(n, r.WebURL, decision.MostDescribed),
 		}
-		sent := outbox.Send(ctx, r.now, outbox.Plan[message.Message]{Send: []outbox.Message[message.Message]{content}}, &r.receivers,
-			func(ctx context.Context, m outbox.Message[message.Message], _ outbox.Record) (response outbox.Response, err error) {
+		sent := outbox.Send(ctx, r.now, outbox.Plan[message.Message]{Send: []outbox.Message[message.Message]{content}},
+			&r.receivers,
+			func(ctx context.Context, m outbox.Message[message.Message], _ outbox.Record) (response outbox.Response,
+				err error) {
 				response.RetryAfter, err = to.send(ctx, r.now(), m.Content)
 				return response, err
 			})
@@ -176,7 +179,8 @@ func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) 
 	done := n.DeepCopy()
 	done.Status = decision.Delivered(done.Status, r.now())
 	d := done.Status.Deliveries[0]
-	r.condition(done, metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("message %s about %s was accepted", d.ID, d.Event))
+	r.condition(done, metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("message %s about %s was accepted",
+		d.ID, d.Event))
 	if err := statuswrite.Patch(ctx, r.Client, n, done); err != nil {
 		return statuswrite.Failed(err, next)
 	}
@@ -192,8 +196,9 @@ func (r *Reconciler) acknowledge(ctx context.Context, n *v1alpha1.Notification) 
 // Notification.
 func (r *Reconciler) stacks(ctx context.Context, n *v1alpha1.Notification) ([]decision.Stack, error) {
 	if len(n.Spec.Namespaces) > 0 && n.Namespace != r.Installation {
-		return nil, &configError{v1alpha1.ReasonNamespacesNotAllowed, "spec.namespaces is for Notifications in the namespace in which Cairn " +
-			"is installed, and for an operator without shards: remove it, or create the Notification there"}
+		return nil, &configError{v1alpha1.ReasonNamespacesNotAllowed,
+			"spec.namespaces is for Notifications in the namespace in which Cairn " +
+				"is installed, and for an operator without shards: remove it, or create the Notification there"}
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&n.Spec.StackSelector)
 	if err != nil {
@@ -262,13 +267,15 @@ func (r *Reconciler) describe(n *v1alpha1.Notification, retry bool) {
 	case n.Spec.Suspend:
 		r.condition(n, metav1.ConditionFalse, v1alpha1.ReasonSuspended, "spec.suspend is true: nothing is sent")
 	case retry:
-		r.condition(n, metav1.ConditionUnknown, v1alpha1.ReasonNotDelivered, fmt.Sprintf("message %s about %s is sent again, "+
-			"as a user requests", n.Status.Pending.ID, n.Status.Pending.Event))
+		r.condition(n, metav1.ConditionUnknown, v1alpha1.ReasonNotDelivered,
+			fmt.Sprintf("message %s about %s is sent again, "+
+				"as a user requests", n.Status.Pending.ID, n.Status.Pending.Event))
 	case ready != nil && ready.Reason == v1alpha1.ReasonDelivered && ready.ObservedGeneration == n.Generation:
 	case ready != nil && n.Status.Pending != nil && ready.ObservedGeneration == n.Generation: // it is sent again
 	default:
-		r.condition(n, metav1.ConditionUnknown, v1alpha1.ReasonNotDelivered, "no message was accepted yet; cairn notify test "+n.Name+" -n "+
-			n.Namespace+" sends one")
+		r.condition(n, metav1.ConditionUnknown, v1alpha1.ReasonNotDelivered,
+			"no message was accepted yet; cairn notify test "+n.Name+" -n "+
+				n.Namespace+" sends one")
 	}
 }
 

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// concurrent is the number of Notifications that are reconciled at the same time: each may wait for its destination.
+	// concurrent is the number of Notifications that are reconciled at the same time: each may wait for its
+	// destination.
 	concurrent = 16
 	// soon is the time in which all changes of Stacks cause one reconcile of a Notification.
 	soon = time.Second
@@ -78,7 +79,9 @@ func (r *Reconciler) about(ctx context.Context, s *v1alpha1.Stack) []reconcile.R
 
 // aboutNamespace are the Notifications that are about the namespace of an object.
 func (r *Reconciler) aboutNamespace(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.those(ctx, o.GetNamespace(), func(n *v1alpha1.Notification) bool { return inNamespaces(n, o.GetNamespace()) })
+	return r.those(ctx, o.GetNamespace(), func(n *v1alpha1.Notification) bool {
+		return inNamespaces(n, o.GetNamespace())
+	})
 }
 
 // those are the Notifications that can be about a namespace, and are.
@@ -96,7 +99,8 @@ func (r *Reconciler) those(
 		}
 		for i := range list.Items {
 			if are(&list.Items[i]) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+				requests = append(requests,
+					reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}
 	}

@@ -57,7 +57,8 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *decision.Snapshot, me
 				w.Carried = append(w.Carried, decision.Carried{Run: run, Approval: v1alpha1.CarriedApproval{
 					PlanDigest: run.Status.Plan.Digest, By: facts.By(), At: metav1.Time{Time: w.Now},
 					Stage: &v1alpha1.CarriedFromStage{
-						Pipeline: p.Name, Name: p.Spec.Stages[i-1].Name, Run: facts.Approved.Name, Release: stage.Release,
+						Pipeline: p.Name, Name: p.Spec.Stages[i-1].Name, Run: facts.Approved.Name,
+						Release: stage.Release,
 					},
 				}})
 				continue
@@ -110,7 +111,8 @@ func (r *Reconciler) sameShape(
 		return facts, err
 	}
 	var other *v1alpha1.Stack
-	other, facts.Unknown = promotion.Corresponding(p, i, stack, stacksOf(members[before]), stacksOf(members[stage.Name]))
+	other, facts.Unknown = promotion.Corresponding(p, i, stack, stacksOf(members[before]),
+		stacksOf(members[stage.Name]))
 	if other == nil {
 		return facts, nil
 	}

@@ -58,7 +58,8 @@ func (e *env) approves(stage string, run *v1alpha1.Run) {
 func TestApprovalIsCarriedToTheNextStage(t *testing.T) {
 	e := newEnv(t)
 	e.p.Spec.Stages[0].CarryApproval = v1alpha1.CarrySameShape
-	if err := e.Env.Client.Update(t.Context(), e.p); err == nil || !strings.Contains(err.Error(), "no stage before it") {
+	if err := e.Env.Client.Update(t.Context(), e.p); err == nil ||
+		!strings.Contains(err.Error(), "no stage before it") {
 		t.Fatalf("the first stage has carryApproval: %v", err)
 	}
 	e.Seen(e.p)
@@ -72,7 +73,8 @@ func TestApprovalIsCarriedToTheNextStage(t *testing.T) {
 	e.applies("production")
 	two := e.push("two", "staging", "production")
 	e.Reconciler.Live = e.Env.Live
-	e.Reconciler.Inputs = storedInputs{digestOf(one): inputs.Document{Source: "one"}, digestOf(two): inputs.Document{Source: "two"}}
+	e.Reconciler.Inputs = storedInputs{digestOf(one): inputs.Document{Source: "one"},
+		digestOf(two): inputs.Document{Source: "two"}}
 	e.reconcile()
 	staging := e.waits("staging", "s")
 	if e.Seen(staging); staging.Status.CarriedApproval != nil {

@@ -80,30 +80,35 @@ func newStages() *stages {
 	s := &stages{codes: ownCode{}, inputs: storedInputs{"p1": {Source: "one"}, "p2": {Source: "two"}}}
 	two, now := commitID(2), metav1.Now()
 	s.p = &v1alpha1.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop", UID: "p"}}
-	s.p.Status.Releases = []v1alpha1.Release{{Commit: two, Stages: []v1alpha1.ReleaseStage{{Name: "staging", CompletedAt: &now}}}}
+	s.p.Status.Releases = []v1alpha1.Release{
+		{Commit: two, Stages: []v1alpha1.ReleaseStage{{Name: "staging", CompletedAt: &now}}}}
 	stack := func(name string) *v1alpha1.Stack {
 		s.p.Spec.Stages = append(s.p.Spec.Stages, v1alpha1.PipelineStage{
 			Name: name, CarryApproval: v1alpha1.CarrySameShape,
 			Stacks: metav1.LabelSelector{MatchLabels: map[string]string{"env": name}},
 		})
 		s.p.Status.Stages = append(s.p.Status.Stages, v1alpha1.StageStatus{Name: name, Release: two, Promotion: 2})
-		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "net-" + name, Labels: map[string]string{"env": name}}}
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "net-" + name,
+			Labels: map[string]string{"env": name}}}
 		stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}}
-		stack.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", UID: "p", Stage: name, Commit: two, Promotion: 2}
+		stack.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", UID: "p", Stage: name, Commit: two,
+			Promotion: 2}
 		return stack
 	}
 	s.staging, s.production = stack("staging"), stack("production")
 	s.production.Status.AppliedInputsDigest, s.production.Status.InputsDigest = "p1", "p2"
 	s.production.Status.CurrentRun = "production-2"
 	s.waits = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "production-2", UID: "w"}}
-	s.waits.Spec.Stack.Name, s.waits.Spec.Operation, s.waits.Spec.InputsDigest = s.production.Name, v1alpha1.OperationApply, "p2"
+	s.waits.Spec.Stack.Name, s.waits.Spec.Operation, s.waits.Spec.InputsDigest = s.production.Name,
+		v1alpha1.OperationApply, "p2"
 	s.waits.Spec.Cause.Type, s.waits.Spec.Revision = v1alpha1.CauseCommit, "main@sha1:"+two
 	s.waits.Status.Phase = v1alpha1.PhaseAwaitingApproval
 	s.waits.Status.Plan = &v1alpha1.Plan{Digest: "sha256:w", Fingerprint: "w", Shape: "s", Change: 1}
 	s.waits.Status.Approval = &v1alpha1.RunApproval{State: v1alpha1.ApprovalPending}
 	s.approved = s.waits.DeepCopy()
 	s.approved.Name, s.approved.UID, s.approved.Spec.Stack.Name = "staging-2", "a", s.staging.Name
-	s.approved.Status.Phase, s.approved.Status.Plan.Digest, s.approved.Status.Plan.Fingerprint = v1alpha1.PhaseSucceeded, "sha256:a", "a"
+	s.approved.Status.Phase, s.approved.Status.Plan.Digest,
+		s.approved.Status.Plan.Fingerprint = v1alpha1.PhaseSucceeded, "sha256:a", "a"
 	s.approved.Spec.Approval = &v1alpha1.Approval{PlanDigest: "sha256:a", By: "bob"}
 	s.staging.Status.History = []v1alpha1.PastRun{past("staging-2", "a")}
 	return s
@@ -157,14 +162,20 @@ func TestApprovalsThatAreCarried(t *testing.T) {
 		"carried already": {func(s *stages) {
 			s.waits.Status.CarriedApproval = &v1alpha1.CarriedApproval{PlanDigest: "sha256:w", By: "bob"}
 		}, "none"},
-		"another promotion":        {func(s *stages) { s.production.Status.Release.Promotion = 1 }, "does not have the release"},
-		"inputs of another commit": {func(s *stages) { s.production.Status.InputsDigest = "p3" }, "does not have the release"},
-		"a rollback":               {func(s *stages) { s.p.Status.Stages[1].Hold = &v1alpha1.PromotionHold{By: "eve"} }, "earlier release"},
+		"another promotion": {func(s *stages) { s.production.Status.Release.Promotion = 1 },
+			"does not have the release"},
+		"inputs of another commit": {func(s *stages) { s.production.Status.InputsDigest = "p3" },
+			"does not have the release"},
+		"a rollback": {func(s *stages) {
+			s.p.Status.Stages[1].Hold = &v1alpha1.PromotionHold{By: "eve"}
+		}, "earlier release"},
 		"the stage before is not complete": {func(s *stages) {
 			s.p.Status.Releases[0].Stages[0].CompletedAt = nil
 		}, "has not completed"},
 		"the stage before never had it": {func(s *stages) { s.p.Status.Releases[0].Stages = nil }, "has not completed"},
-		"never applied":                 {func(s *stages) { s.production.Status.AppliedInputsDigest = "" }, "other causes"},
+		"never applied": {func(s *stages) {
+			s.production.Status.AppliedInputsDigest = ""
+		}, "other causes"},
 		"another variable": {func(s *stages) {
 			s.inputs["p2"] = inputs.Document{Source: "two", Variables: []v1alpha1.Variable{{Name: "a"}}}
 		}, "other causes"},
@@ -178,17 +189,26 @@ func TestApprovalsThatAreCarried(t *testing.T) {
 		"inputs that cannot be read": {func(s *stages) { delete(s.inputs, "p1") }, "cannot read"},
 		"code that cannot be read":   {func(s *stages) { s.codes = lostCode{} }, "cannot read"},
 		"no Stack corresponds":       {func(s *stages) { s.staging.Labels["app"] = "db" }, "no Stack of stage staging"},
-		"another shape":              {func(s *stages) { s.approved.Status.Plan.Shape = "t" }, "does not change the same"},
-		"the Run before is deleted":  {func(s *stages) { s.approved.Name = "other" }, "no Run of the stage before"},
-		"another Run of the name":    {func(s *stages) { s.approved.UID = "b" }, "no Run of the stage before"},
-		"a Run of another commit":    {func(s *stages) { s.approved.Spec.Revision = "main@sha1:" + commitID(1) }, "no Run of the stage before"},
+		"another shape": {func(s *stages) { s.approved.Status.Plan.Shape = "t" },
+			"does not change the same"},
+		"the Run before is deleted": {func(s *stages) { s.approved.Name = "other" }, "no Run of the stage before"},
+		"another Run of the name":   {func(s *stages) { s.approved.UID = "b" }, "no Run of the stage before"},
+		"a Run of another commit": {func(s *stages) {
+			s.approved.Spec.Revision = "main@sha1:" + commitID(1)
+		}, "no Run of the stage before"},
 		"a Run of an equal commit": {func(s *stages) {
 			s.approved.Spec.Revision, s.codes = "main@sha1:"+commitID(1), sameCode{}
 		}, ""},
-		"a Run of no commit":         {func(s *stages) { s.approved.Spec.Revision = "" }, "no Run of the stage before"},
-		"a Run that applied nothing": {func(s *stages) { s.staging.Status.History[0].Applied = false }, "no Run of the stage before"},
-		"a Run that corrected drift": {func(s *stages) { s.staging.Status.History[0].Cause.Type = v1alpha1.CauseDrift }, "no Run of the stage before"},
-		"a destroy":                  {func(s *stages) { s.staging.Status.History[0].Operation = v1alpha1.OperationDestroy }, "no Run of the stage before"},
+		"a Run of no commit": {func(s *stages) { s.approved.Spec.Revision = "" }, "no Run of the stage before"},
+		"a Run that applied nothing": {func(s *stages) {
+			s.staging.Status.History[0].Applied = false
+		}, "no Run of the stage before"},
+		"a Run that corrected drift": {func(s *stages) {
+			s.staging.Status.History[0].Cause.Type = v1alpha1.CauseDrift
+		}, "no Run of the stage before"},
+		"a destroy": {func(s *stages) {
+			s.staging.Status.History[0].Operation = v1alpha1.OperationDestroy
+		}, "no Run of the stage before"},
 		"too long ago": {func(s *stages) {
 			for i := range mostPast {
 				s.staging.Status.History = append(s.staging.Status.History, past(fmt.Sprint("gone-", i), "g"))
@@ -206,7 +226,8 @@ func TestApprovalsThatAreCarried(t *testing.T) {
 			c.change(s)
 			w := s.gather(t)
 			why := w.Stages["production"][0].NotCarried
-			if len(w.Carried) > 1 || (len(w.Carried) == 1) != (c.why == "") || (why == "") != (c.why == "" || c.why == "none") ||
+			if len(w.Carried) > 1 || (len(w.Carried) == 1) != (c.why == "") ||
+				(why == "") != (c.why == "" || c.why == "none") ||
 				c.why != "none" && !strings.Contains(why, c.why) {
 				t.Fatalf("%d are carried: %q, want %q", len(w.Carried), why, c.why)
 			}
@@ -215,9 +236,10 @@ func TestApprovalsThatAreCarried(t *testing.T) {
 			}
 			for _, carried := range w.Carried {
 				a := carried.Approval
-				if a.By != "bob" || a.PlanDigest != "sha256:w" || a.PullRequest != nil || *a.Stage != (v1alpha1.CarriedFromStage{
-					Pipeline: "shop", Name: "staging", Run: "staging-2", Release: commitID(2),
-				}) {
+				if a.By != "bob" || a.PlanDigest != "sha256:w" || a.PullRequest != nil ||
+					*a.Stage != (v1alpha1.CarriedFromStage{
+						Pipeline: "shop", Name: "staging", Run: "staging-2", Release: commitID(2),
+					}) {
 					t.Errorf("it is %+v, %+v", a, a.Stage)
 				}
 			}

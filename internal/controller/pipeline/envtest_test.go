@@ -268,7 +268,8 @@ func TestCommitPassesTheStages(t *testing.T) {
 	e.promotes("staging", three)
 	// Production can get the second release again, which staging completed.
 	e.expect(
-		names, "dev three Complete, staging three Progressing, production one Complete", v1alpha1.ReasonAwaitingPromotion,
+		names, "dev three Complete, staging three Progressing, production one Complete",
+		v1alpha1.ReasonAwaitingPromotion,
 	)
 	if h := e.p.Stage("staging").Hold; h != nil {
 		t.Errorf("the hold stays: %+v", h)

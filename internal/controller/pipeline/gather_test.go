@@ -37,13 +37,19 @@ func TestStateOfAStack(t *testing.T) {
 		reason string
 		want   decision.StackState
 	}{
-		"applied":                         {nil, "", decision.Applied},
-		"applied, and not Ready":          {nil, v1alpha1.ReasonRunFailed, decision.Applied},
-		"no release":                      {func(s *v1alpha1.StackStatus) { s.Release = nil }, "", decision.Waiting},
-		"an earlier promotion":            {func(s *v1alpha1.StackStatus) { s.Release.Promotion = 1 }, "", decision.Waiting},
-		"another commit":                  {func(s *v1alpha1.StackStatus) { s.Release.Commit = "c1" }, "", decision.Waiting},
-		"another stage":                   {func(s *v1alpha1.StackStatus) { s.Release.Stage = "qa" }, "", decision.Waiting},
-		"an earlier Pipeline of the name": {func(s *v1alpha1.StackStatus) { s.Release.UID = "q" }, "", decision.Waiting},
+		"applied":                {nil, "", decision.Applied},
+		"applied, and not Ready": {nil, v1alpha1.ReasonRunFailed, decision.Applied},
+		"no release":             {func(s *v1alpha1.StackStatus) { s.Release = nil }, "", decision.Waiting},
+		"an earlier promotion": {func(s *v1alpha1.StackStatus) {
+			s.Release.Promotion = 1
+		}, "", decision.Waiting},
+		"another commit": {func(s *v1alpha1.StackStatus) {
+			s.Release.Commit = "c1"
+		}, "", decision.Waiting},
+		"another stage": {func(s *v1alpha1.StackStatus) { s.Release.Stage = "qa" }, "",
+			decision.Waiting},
+		"an earlier Pipeline of the name": {func(s *v1alpha1.StackStatus) { s.Release.UID = "q" }, "",
+			decision.Waiting},
 		"other inputs are applied": {
 			func(s *v1alpha1.StackStatus) { s.AppliedInputsDigest = "d1" }, "", decision.Waiting,
 		},
@@ -52,13 +58,16 @@ func TestStateOfAStack(t *testing.T) {
 		},
 		"a Run is in progress": {func(s *v1alpha1.StackStatus) { s.CurrentRun = "net-2" }, "", decision.Running},
 		"a drift check is in progress": {func(s *v1alpha1.StackStatus) {
-			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2", Operation: v1alpha1.OperationPlan}
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2",
+				Operation: v1alpha1.OperationPlan}
 		}, "", decision.Applied},
 		"an apply is in progress": {func(s *v1alpha1.StackStatus) {
-			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2", Operation: v1alpha1.OperationApply}
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-2",
+				Operation: v1alpha1.OperationApply}
 		}, "", decision.Running},
 		"another Run than the plan is in progress": {func(s *v1alpha1.StackStatus) {
-			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-3", Operation: v1alpha1.OperationPlan}
+			s.CurrentRun, s.ReservedRun = "net-2", &v1alpha1.ReservedRun{Name: "net-3",
+				Operation: v1alpha1.OperationPlan}
 		}, "", decision.Running},
 		"a plan waits for an approval": {
 			func(s *v1alpha1.StackStatus) { s.CurrentRun = "net-2" }, v1alpha1.ReasonAwaitingApproval, decision.Waiting,
@@ -89,7 +98,8 @@ func TestVerificationOfAStack(t *testing.T) {
 			v1alpha1.StackStatus{DriftChecks: checks, Drift: &v1alpha1.DriftStatus{}}, decision.Unverified,
 		},
 		"checked": {
-			v1alpha1.StackStatus{DriftChecks: checks, Drift: &v1alpha1.DriftStatus{CheckedBy: "net-2"}}, decision.Verified,
+			v1alpha1.StackStatus{DriftChecks: checks, Drift: &v1alpha1.DriftStatus{CheckedBy: "net-2"}},
+			decision.Verified,
 		},
 		"drift": {v1alpha1.StackStatus{
 			DriftChecks: checks, Drift: &v1alpha1.DriftStatus{CheckedBy: "net-2", Since: &since},

@@ -46,8 +46,8 @@ type simStack struct {
 	// applied is the content that is applied, and run that of the Run in progress; -1 for none.
 	applied, run int
 	runDigest    string
-	// reached is whether it has had the content of the release of its stage since the stage has that, and verified whether
-	// it has had that without drift.
+	// reached is whether it has had the content of the release of its stage since the stage has that, and verified
+	// whether it has had that without drift.
 	reached, verified bool
 }
 
@@ -94,7 +94,8 @@ func newSim(t *testing.T, seed uint64) *sim {
 		p.Spec.Stages = append(p.Spec.Stages, stage)
 		for i := range 3 {
 			stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Labels: map[string]string{"env": name}, Generation: 1,
+				Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Labels: map[string]string{"env": name},
+				Generation: 1,
 			}}
 			stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}}
 			s.stacks[name] = append(s.stacks[name], &simStack{versions: []*v1alpha1.Stack{stack}, applied: -1, run: -1})
@@ -250,7 +251,8 @@ func (s *sim) checkDrift(stage string, one *simStack) {
 		}
 	})
 	release := s.pipe().Stage(stage)
-	if release != nil && release.Release != "" && one.applied == s.at(release.Release, one.now().Name) && isChecked(one) {
+	if release != nil && release.Release != "" && one.applied == s.at(release.Release, one.now().Name) &&
+		isChecked(one) {
 		one.verified = true
 	}
 }
@@ -270,7 +272,8 @@ func (s *sim) end(stage string, one *simStack) {
 	one.write(func(st *v1alpha1.StackStatus) {
 		st.CurrentRun, st.AppliedInputsDigest, st.Drift = "", "", &v1alpha1.DriftStatus{}
 		st.DriftChecks = &v1alpha1.DriftChecks{}
-		st.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: v1alpha1.ReasonRunFailed}}
+		st.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False",
+			Reason: v1alpha1.ReasonRunFailed}}
 		if !fails {
 			st.AppliedInputsDigest = one.runDigest
 			st.Conditions[0].Status, st.Conditions[0].Reason = "True", v1alpha1.ReasonApplied

@@ -26,10 +26,12 @@ func (r RBAC) AllowsRun(ctx context.Context, user string, groups []string, verb 
 func (r RBAC) review(ctx context.Context, user string, groups []string, verb, resource string, of Key) (bool, error) {
 	review := &authorizationv1.LocalSubjectAccessReview{
 		ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace},
-		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource,
-			Namespace: of.Namespace, Name: of.Name,
-		}},
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+				Resource:  resource,
+				Namespace: of.Namespace, Name: of.Name,
+			}},
 	}
 	err := r.Client.Create(ctx, review)
 	return review.Status.Allowed && !review.Status.Denied, err

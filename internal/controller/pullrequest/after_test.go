@@ -46,7 +46,8 @@ func afterMerge(changes ...func(*AfterStack)) AfterStack {
 				Revision: withRevision, InputsDigest: "sha256:new", AppliedInputsDigest: "sha256:old",
 				History: []v1alpha1.PastRun{{
 					Name: "net-1", Operation: opApply, Applied: true,
-					Details: &v1alpha1.PastDetails{Revision: oldRevision, InputsDigest: "sha256:old", Plan: &v1alpha1.Plan{Changes: true, Add: 7}},
+					Details: &v1alpha1.PastDetails{Revision: oldRevision, InputsDigest: "sha256:old",
+						Plan: &v1alpha1.Plan{Changes: true, Add: 7}},
 				}},
 			},
 		},
@@ -62,7 +63,8 @@ func afterMerge(changes ...func(*AfterStack)) AfterStack {
 // ready sets the reason of the Stack.
 func ready(reason string) func(*AfterStack) {
 	return func(s *AfterStack) {
-		c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "why " + reason}
+		c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
+			Message: "why " + reason}
 		s.Stack.Status.Conditions = []metav1.Condition{c}
 	}
 }
@@ -132,9 +134,10 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 			isWaiting, " ChangesPending"},
 		"a Run applied what was before the merge": {facts{past(oldRevision, opApply, true)}, 0,
 			isApplying, ""},
-		"a Run has a plan with changes, and applied nothing": {facts{past(withRevision, opApply, false), func(s *AfterStack) {
-			s.Stack.Status.History[1].Details.Plan.Changes = true
-		}}, 0, isApplying, ""},
+		"a Run has a plan with changes, and applied nothing": {facts{past(withRevision, opApply, false),
+			func(s *AfterStack) {
+				s.Stack.Status.History[1].Details.Plan.Changes = true
+			}}, 0, isApplying, ""},
 		"the digest of the merge is applied": {facts{applied}, 0, isApplied, " Applied"},
 		"the Stack has another digest, and the revision of before the merge": {facts{applied, func(s *AfterStack) {
 			s.Stack.Status.Revision = oldRevision
@@ -155,21 +158,28 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 			isAwaitingApproval, "net-2 AwaitingApproval"},
 		"a Run waits for a window": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "WindowClosed")}, 0,
 			isWaiting, "net-2 WindowClosed"},
-		"a Run waits for a window whose time is known": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval, "WindowClosed"), opens}, 0,
+		"a Run waits for a window whose time is known": {facts{run(withRevision, v1alpha1.PhaseAwaitingApproval,
+			"WindowClosed"), opens}, 0,
 			isWaiting, "net-2 WindowClosed 2026-11-27T13:00:00Z"},
-		"a Run waits for a Secret, and waited for a window before": {facts{run(withRevision, v1alpha1.PhasePlanning, "InputsNotFound"), opens}, 0,
+		"a Run waits for a Secret, and waited for a window before": {facts{run(withRevision, v1alpha1.PhasePlanning,
+			"InputsNotFound"), opens}, 0,
 			isWaiting, "net-2 InputsNotFound"},
 		"a Run waits for a Secret": {facts{run(withRevision, v1alpha1.PhasePlanning, "InputsNotFound")}, 0,
 			isWaiting, "net-2 InputsNotFound"},
 		"a Run of the Stack that is suspended": {facts{run(withRevision, "", "Suspended")}, 0,
 			isWaiting, "net-2 Suspended"},
-		"a Run failed":       {facts{run(withRevision, v1alpha1.PhaseFailed, "EngineError")}, 0, isFailed, "net-2 EngineError"},
-		"a Run was rejected": {facts{run(withRevision, v1alpha1.PhaseCanceled, "Rejected")}, 0, isFailed, "net-2 Rejected"},
-		"a Run was superseded, and the next one is not created": {facts{run(withRevision, v1alpha1.PhaseSuperseded, "Superseded")}, 0,
+		"a Run failed": {facts{run(withRevision, v1alpha1.PhaseFailed, "EngineError")}, 0, isFailed,
+			"net-2 EngineError"},
+		"a Run was rejected": {facts{run(withRevision, v1alpha1.PhaseCanceled, "Rejected")}, 0, isFailed,
+			"net-2 Rejected"},
+		"a Run was superseded, and the next one is not created": {facts{run(withRevision, v1alpha1.PhaseSuperseded,
+			"Superseded")}, 0,
 			isApplying, "net-2 "},
-		"a Run of before the merge failed": {facts{unread("RunFailed"), run(oldRevision, v1alpha1.PhaseFailed, "EngineError")}, long,
+		"a Run of before the merge failed": {facts{unread("RunFailed"),
+			run(oldRevision, v1alpha1.PhaseFailed, "EngineError")}, long,
 			isPending, ""},
-		"a Run of before the merge waits": {facts{run(oldRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")}, 0,
+		"a Run of before the merge waits": {facts{run(oldRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")},
+			0,
 			isApplying, ""},
 		"a Run of the same code waits": {facts{unread("AwaitingApproval"), same, func(s *AfterStack) {
 			run(oldRevision, v1alpha1.PhaseAwaitingApproval, "AwaitingApproval")(s)
@@ -183,7 +193,8 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"the last Run failed, and a user deleted it": {facts{ready("RunFailed")}, 0, isFailed, " RunFailed"},
 		"an error of the code":                       {facts{ready("ModuleNotFound")}, 0, isStopped, " ModuleNotFound"},
 		"all is destroyed":                           {facts{ready("Destroyed")}, 0, isStopped, " Destroyed"},
-		"a dependency is not ready":                  {facts{ready("DependencyNotReady")}, 0, isWaiting, " DependencyNotReady"},
+		"a dependency is not ready": {facts{ready("DependencyNotReady")}, 0, isWaiting,
+			" DependencyNotReady"},
 
 		"not read yet": {facts{unread("Applied")}, 0, isPending, ""},
 		"an error that the merge may correct": {facts{unread("PathNotFound"), read}, 0,
@@ -195,9 +206,12 @@ func TestWhatAStackDidWithAMerge(t *testing.T) {
 		"the Stack is suspended": {facts{unread("Suspended"), read}, long, isWaiting, " Suspended"},
 		"the last Run of before the merge failed": {facts{unread("RunFailed"), read}, long,
 			isPending, ""},
-		"its stage has an earlier release":                               {facts{unread("Applied"), released, read}, 0, isWaiting, " AwaitingRelease"},
-		"its stage has an earlier release, and it has not read the base": {facts{unread("Applied"), released}, long, isPending, ""},
-		"its stage has an earlier release with the same code": {facts{unread("Applied"), applied, same, released, read}, long,
+		"its stage has an earlier release": {facts{unread("Applied"), released, read}, 0,
+			isWaiting, " AwaitingRelease"},
+		"its stage has an earlier release, and it has not read the base": {facts{unread("Applied"), released}, long,
+			isPending, ""},
+		"its stage has an earlier release with the same code": {facts{unread("Applied"), applied, same, released, read},
+			long,
 			isApplied, " NoChanges"},
 		"its stage has the merge":   {facts{released, read}, long, isApplying, ""},
 		"drift of before the merge": {facts{unread("Drifted"), read}, long, isPending, ""},
@@ -237,13 +251,18 @@ func TestTheBaseHasToHaveTheMerge(t *testing.T) {
 		before  v1alpha1.StackApplyPhase
 		want    v1alpha1.StackApplyPhase
 	}{
-		"not fetched":              {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, nil, isPending, isPending},
-		"not known":                {After{Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed, isFailed},
-		"lost":                     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed, isSuperseded},
-		"lost after the apply":     {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isApplied, isApplied},
-		"again in the base":        {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isSuperseded, isApplied},
-		"the Stack is gone":        {After{Known: true}, fetched, isFailed, isDeleted},
-		"the Stack is there again": {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isDeleted, isDeleted},
+		"not fetched": {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, nil, isPending,
+			isPending},
+		"not known": {After{Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed, isFailed},
+		"lost": {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isFailed,
+			isSuperseded},
+		"lost after the apply": {After{Known: true, Stacks: map[Key]AfterStack{key: applied}}, fetched, isApplied,
+			isApplied},
+		"again in the base": {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}},
+			fetched, isSuperseded, isApplied},
+		"the Stack is gone": {After{Known: true}, fetched, isFailed, isDeleted},
+		"the Stack is there again": {After{InBase: true, Known: true, Stacks: map[Key]AfterStack{key: applied}},
+			fetched, isDeleted, isDeleted},
 	} {
 		known := &v1alpha1.PullRequestApply{FetchedAt: tt.fetched, Stacks: []v1alpha1.PullRequestStackApply{
 			{Namespace: "web", Name: "net", Phase: tt.before},
@@ -270,7 +289,8 @@ func TestAffectedStacksAreThoseOfTheLastPlan(t *testing.T) {
 		s.Skipped = append(s.Skipped, fmt.Sprintf("z/%d", len(s.Skipped)))
 	}
 	got := affectedStacks(s)
-	if len(got.Stacks) != maxApplies || got.MoreStacks != 3 || got.Stacks[0].Name != "app" || got.Stacks[2].Name != "net" ||
+	if len(got.Stacks) != maxApplies || got.MoreStacks != 3 || got.Stacks[0].Name != "app" ||
+		got.Stacks[2].Name != "net" ||
 		got.Stacks[2].Phase != isPending {
 		t.Errorf("%d Stacks and %d more: %+v", len(got.Stacks), got.MoreStacks, got.Stacks[:3])
 	}

@@ -406,6 +406,7 @@ type statusModel struct {
 	kube *kube
 }
 
-func (s statusModel) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+func (s statusModel) Patch(_ context.Context, o client.Object, p client.Patch,
+	_ ...client.SubResourcePatchOption) error {
 	return s.kube.write("report "+o.GetName(), func() error { return s.kube.api.patch(o, p, true) })
 }

@@ -248,7 +248,8 @@ func progresses() predicate.Predicate {
 			before, after := &e.ObjectOld.(*v1alpha1.Stack).Status, &e.ObjectNew.(*v1alpha1.Stack).Status
 			return before.Revision != after.Revision || before.InputsDigest != after.InputsDigest ||
 				before.AppliedInputsDigest != after.AppliedInputsDigest || before.CurrentRun != after.CurrentRun ||
-				before.LastRun != after.LastRun || !equality.Semantic.DeepEqual(before.Hold, after.Hold) || len(before.History) != len(after.History) ||
+				before.LastRun != after.LastRun || !equality.Semantic.DeepEqual(before.Hold, after.Hold) ||
+				len(before.History) != len(after.History) ||
 				readyReason(before) != readyReason(after)
 		},
 	}

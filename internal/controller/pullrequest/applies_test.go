@@ -50,7 +50,8 @@ func (w *Snapshot) after(app, net AfterStack) {
 func TestStatusAfterTheMerge(t *testing.T) {
 	w := mergedPull()
 	w.PullRequest.Spec.MergeCommit = ""
-	if s := w.status(); s.Phase != v1alpha1.PullRequestEnded || s.Apply == nil || s.Conditions[0].Reason != v1alpha1.ReasonClosed {
+	if s := w.status(); s.Phase != v1alpha1.PullRequestEnded || s.Apply == nil ||
+		s.Conditions[0].Reason != v1alpha1.ReasonClosed {
 		t.Errorf("the merge commit is not known: %s, %+v", s.Phase, s.Apply)
 	}
 	w.PullRequest.Spec.MergeCommit = headTwo
@@ -71,7 +72,8 @@ func TestStatusAfterTheMerge(t *testing.T) {
 	}
 	applied := afterMerge(past(withRevision, opApply, true))
 	w.after(applied, applied)
-	if s := next(&w); s.Phase != v1alpha1.PullRequestApplied || s.Conditions[0].Status != metav1.ConditionTrue || isReported(w.PullRequest) {
+	if s := next(&w); s.Phase != v1alpha1.PullRequestApplied || s.Conditions[0].Status != metav1.ConditionTrue ||
+		isReported(w.PullRequest) {
 		t.Errorf("applied: %s, %+v", s.Phase, s.Conditions)
 	}
 	if sent(&w); !isReported(w.PullRequest) || !isSettled(w.PullRequest) {
@@ -83,8 +85,8 @@ func TestStatusAfterTheMerge(t *testing.T) {
 	}
 }
 
-// The second comment is sent once: when the first Stack failed, or when all have ended and something was applied. What it
-// may have is corrected.
+// The second comment is sent once: when the first Stack failed, or when all have ended and something was applied. What
+// it may have is corrected.
 func TestTheResultIsSentOnce(t *testing.T) {
 	applied, unchanged := afterMerge(past(withRevision, opApply, true)), afterMerge(past(withRevision, opApply, false))
 	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
@@ -94,10 +96,14 @@ func TestTheResultIsSentOnce(t *testing.T) {
 		want     string
 	}
 	for name, steps := range map[string][]step{
-		"applied":                    {{waits, waits, "apply comment"}, {applied, waits, "apply comment"}, {applied, applied, "apply comment result"}, {applied, applied, ""}},
-		"unchanged":                  {{unchanged, waits, "apply comment"}, {unchanged, unchanged, "apply comment"}, {unchanged, unchanged, ""}},
-		"failed, and then applied":   {{failed, waits, "apply comment result"}, {failed, waits, ""}, {failed, failed, "apply comment result"}, {applied, applied, "apply comment result"}},
-		"failed, and then unchanged": {{failed, unchanged, "apply comment result"}, {unchanged, unchanged, "apply comment result"}},
+		"applied": {{waits, waits, "apply comment"}, {applied, waits, "apply comment"},
+			{applied, applied, "apply comment result"}, {applied, applied, ""}},
+		"unchanged": {{unchanged, waits, "apply comment"}, {unchanged, unchanged, "apply comment"},
+			{unchanged, unchanged, ""}},
+		"failed, and then applied": {{failed, waits, "apply comment result"}, {failed, waits, ""},
+			{failed, failed, "apply comment result"}, {applied, applied, "apply comment result"}},
+		"failed, and then unchanged": {{failed, unchanged, "apply comment result"},
+			{unchanged, unchanged, "apply comment result"}},
 	} {
 		w := mergedPull()
 		for i, s := range steps {
@@ -107,17 +113,19 @@ func TestTheResultIsSentOnce(t *testing.T) {
 				t.Errorf("%s, step %d: %q are sent, want %q", name, i, got, s.want)
 			}
 		}
-		if p := w.PullRequest; p.Status.Delivered.Comment != 7 || (p.Status.Delivered.Result == nil) != (name == "unchanged") {
+		if p := w.PullRequest; p.Status.Delivered.Comment != 7 ||
+			(p.Status.Delivered.Result == nil) != (name == "unchanged") {
 			t.Errorf("%s: %+v", name, p.Status.Delivered)
 		}
 	}
 }
 
-// If the process ends before the Git provider responds, the comment may exist, and is corrected also if nothing is to be
-// notified then.
+// If the process ends before the Git provider responds, the comment may exist, and is corrected also if nothing is to
+// be notified then.
 func TestAResultThatMayExistIsCorrected(t *testing.T) {
 	w := mergedPull()
-	failed, unchanged := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError")), afterMerge(past(withRevision, opApply, false))
+	failed, unchanged := afterMerge(run(withRevision, v1alpha1.PhaseFailed, "EngineError")), afterMerge(
+		past(withRevision, opApply, false))
 	w.after(failed, unchanged)
 	w.PullRequest.Status = Decide(w).Status // which is persisted before the messages are sent
 	w.after(unchanged, unchanged)
@@ -126,8 +134,8 @@ func TestAResultThatMayExistIsCorrected(t *testing.T) {
 	}
 }
 
-// Changes follow one another, and the first result is not delayed by them. GitHub accepts 1,000 statuses for a commit and
-// a name.
+// Changes follow one another, and the first result is not delayed by them. GitHub accepts 1,000 statuses for a commit
+// and a name.
 func TestCommentsAfterTheMergeAreNotFrequent(t *testing.T) {
 	w := mergedPull()
 	waits := afterMerge(run(withRevision, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval))
@@ -153,7 +161,8 @@ func TestStatusesOfAMergeEnd(t *testing.T) {
 		t.Error("the status is pending")
 	}
 	w.Now = w.Now.Add(kept)
-	if sent(&w); w.PullRequest.Status.Delivered.Apply.Pending || w.PullRequest.Status.Phase != v1alpha1.PullRequestApplying {
+	if sent(&w); w.PullRequest.Status.Delivered.Apply.Pending ||
+		w.PullRequest.Status.Phase != v1alpha1.PullRequestApplying {
 		t.Errorf("after %s: %+v", kept, w.PullRequest.Status.Delivered.Apply)
 	}
 }
@@ -172,7 +181,8 @@ func TestAllOfAMergeIsSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.PullRequest.Status.Delivered = h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered
-	if got := strings.Join(sent(&w), " "); got != "apply comment result" || w.PullRequest.Status.Delivered.Result.ID != 7 {
+	if got := strings.Join(sent(&w), " "); got != "apply comment result" ||
+		w.PullRequest.Status.Delivered.Result.ID != 7 {
 		t.Errorf("%q are sent, %+v", got, w.PullRequest.Status.Delivered)
 	}
 	if o.Status.Delivered.Apply.Context != "cairn/apply" {
@@ -210,7 +220,8 @@ func TestEventsAfterTheMerge(t *testing.T) {
 		return p
 	}
 	const applied, failed, pending = isApplied, isFailed, isPending
-	if got := IndexApplies(waits(headOne, applied, failed, pending, isDeleted)); !slices.Equal(got, []string{"web/s1", "web/s2"}) {
+	if got := IndexApplies(waits(headOne, applied, failed, pending, isDeleted)); !slices.Equal(got,
+		[]string{"web/s1", "web/s2"}) {
 		t.Errorf("it waits for %v", got)
 	}
 	if got := append(IndexApplies(waits("", failed)), IndexApplies(&v1alpha1.PullRequest{})...); len(got) > 0 {
@@ -218,7 +229,8 @@ func TestEventsAfterTheMerge(t *testing.T) {
 	}
 	h := newHistory(2)
 	find := lookups{&kube{history: h, cache: h.api.objects}}
-	for name, p := range map[string]*v1alpha1.PullRequest{"infra-1": waits(headOne, failed), "infra-2": waits(headOne, applied)} {
+	for name, p := range map[string]*v1alpha1.PullRequest{"infra-1": waits(headOne, failed),
+		"infra-2": waits(headOne, applied)} {
 		p.Namespace, p.Name, p.UID = "web", name, types.UID(name)
 		h.api.objects[keyOf(p)] = p
 	}
@@ -226,8 +238,10 @@ func TestEventsAfterTheMerge(t *testing.T) {
 	if got := find.waitingFor(t.Context(), stack); len(got) != 1 || got[0].Name != "infra-1" {
 		t.Errorf("%v wait for the Stack", got)
 	}
-	if update := waitsForMore().Update; !update(event.UpdateEvent{ObjectOld: waits("", pending), ObjectNew: waits(headOne, pending)}) ||
-		update(event.UpdateEvent{ObjectOld: waits(headOne, pending, pending), ObjectNew: waits(headOne, failed, applied)}) {
+	if update := waitsForMore().Update; !update(event.UpdateEvent{ObjectOld: waits("", pending),
+		ObjectNew: waits(headOne, pending)}) ||
+		update(event.UpdateEvent{ObjectOld: waits(headOne, pending, pending),
+			ObjectNew: waits(headOne, failed, applied)}) {
 		t.Error("a pull request is reconciled again once it waits for another Stack")
 	}
 	for name, change := range map[string]func(*v1alpha1.StackStatus){
@@ -252,7 +266,8 @@ func TestEventsAfterTheMerge(t *testing.T) {
 
 // A merge commit that the API would reject prevents no update of a PullRequest.
 func TestMergeCommitIsACommit(t *testing.T) {
-	for commit, want := range map[string]string{headOne: headOne, headOne[:12]: "", headOne + headOne[:24]: "", "main": "", "": ""} {
+	for commit, want := range map[string]string{headOne: headOne, headOne[:12]: "", headOne + headOne[:24]: "",
+		"main": "", "": ""} {
 		if got := mergeCommit(pulls.PullRequest{MergeCommit: commit}); got != want {
 			t.Errorf("%q: %q", commit, got)
 		}
@@ -306,7 +321,8 @@ func TestAMergeIsReportedOnceTheGitProviderResponds(t *testing.T) {
 	}
 }
 
-// That a Stack is deleted is final, so a cache that lacks it is not believed. The Run in progress counts, else the last one.
+// That a Stack is deleted is final, so a cache that lacks it is not believed. The Run in progress counts, else the last
+// one.
 func TestFactsAfterTheMerge(t *testing.T) {
 	h := newHistory(2)
 	h.quiet = true
@@ -318,7 +334,8 @@ func TestFactsAfterTheMerge(t *testing.T) {
 	if err := r.gatherAfter(t.Context(), &w, w.Repository); err != nil {
 		t.Fatal(err)
 	}
-	if _, app := w.After.Stacks[Key{"web", "app"}]; !app || len(w.After.Stacks) != 1 || !w.After.InBase || !w.After.Known {
+	if _, app := w.After.Stacks[Key{"web", "app"}]; !app || len(w.After.Stacks) != 1 || !w.After.InBase ||
+		!w.After.Known {
 		t.Errorf("%+v", w.After)
 	}
 	stack := h.git.merges.stack("app")
@@ -393,8 +410,10 @@ func TestMergedOfAMirror(t *testing.T) {
 		inBase, known := m.InBase()
 		has, err := m.Has(t.Context(), "x@sha1:"+tt.revision)
 		same, wrong := m.IsSame(t.Context(), stack, "x@sha1:"+tt.revision)
-		if err != nil || wrong != nil || inBase != tt.inBase || known != tt.known || has != tt.has || same != tt.isSame {
-			t.Errorf("%s: in the base %t, known %t; has %t, same %t; %v, %v", name, inBase, known, has, same, err, wrong)
+		if err != nil || wrong != nil || inBase != tt.inBase || known != tt.known || has != tt.has ||
+			same != tt.isSame {
+			t.Errorf("%s: in the base %t, known %t; has %t, same %t; %v, %v", name, inBase, known, has, same,
+				err, wrong)
 		}
 		if _, err := g.Codes.Observe(t.Context(), repo, stack); err != nil {
 			t.Fatal(err)

@@ -41,9 +41,10 @@ func isApprovable(s *v1alpha1.PullRequestStatus) bool {
 
 // hasApprovable reports whether a plan of a pull request can be approved.
 func hasApprovable(s *v1alpha1.PullRequestStatus) bool {
-	return s.Phase == v1alpha1.PullRequestPlanned && slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
-		return stack.Plan != nil && stack.Plan.Changes && isComparable(stack)
-	})
+	return s.Phase == v1alpha1.PullRequestPlanned &&
+		slices.ContainsFunc(s.Stacks, func(stack v1alpha1.PullRequestStack) bool {
+			return stack.Plan != nil && stack.Plan.Changes && isComparable(stack)
+		})
 }
 
 // isComparable reports whether a plan after the merge can be compared with that of a Stack.

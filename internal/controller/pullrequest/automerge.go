@@ -27,7 +27,8 @@ func (w *Snapshot) nextMerge(next *v1alpha1.PullRequestStatus) *v1alpha1.PullReq
 	known := w.PullRequest.Status.AutomaticMerge
 	switch {
 	case next.Phase.Ended():
-		if known != nil && (known.State == v1alpha1.AutomaticMergeMerging || known.State == v1alpha1.AutomaticMergeAccepted) {
+		if known != nil && (known.State == v1alpha1.AutomaticMergeMerging ||
+			known.State == v1alpha1.AutomaticMergeAccepted) {
 			return known.DeepCopy()
 		}
 		return nil
@@ -60,7 +61,8 @@ func (w *Snapshot) mergeFacts(next *v1alpha1.PullRequestStatus) automerge.Facts 
 	for _, s := range next.Stacks {
 		key := Key{s.Namespace, s.Name}
 		f.Stacks = append(f.Stacks, automerge.Stack{
-			Key: key.String(), Unchanged: s.Plan != nil && !s.Plan.Changes, AfterMerge: appliedLater(s), Same: w.isSame(key),
+			Key: key.String(), Unchanged: s.Plan != nil && !s.Plan.Changes, AfterMerge: appliedLater(s),
+			Same: w.isSame(key),
 		})
 	}
 	return f
@@ -68,7 +70,8 @@ func (w *Snapshot) mergeFacts(next *v1alpha1.PullRequestStatus) automerge.Facts 
 
 // arePlansOf reports whether all affected Stacks are planned with the newest head, and all plans succeeded.
 func (w *Snapshot) arePlansOf(next *v1alpha1.PullRequestStatus) bool {
-	return next.Phase == v1alpha1.PullRequestPlanned && w.Merge != nil && w.Merge.Head == w.PullRequest.Spec.Head.Commit &&
+	return next.Phase == v1alpha1.PullRequestPlanned && w.Merge != nil &&
+		w.Merge.Head == w.PullRequest.Spec.Head.Commit &&
 		apimeta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady)
 }
 

@@ -65,15 +65,21 @@ func TestAppliedPullRequestIsMerged(t *testing.T) {
 		change change
 		sent   bool
 	}{
-		"all is applied":  {func(*Snapshot, *v1alpha1.Stack) {}, true},
-		"not set":         {func(w *Snapshot, _ *v1alpha1.Stack) { w.Settings.AutomaticMerge = nil }, false},
-		"after the merge": {func(w *Snapshot, _ *v1alpha1.Stack) { w.Settings.Apply = v1alpha1.ApplyAfterMerge }, false},
+		"all is applied": {func(*Snapshot, *v1alpha1.Stack) {}, true},
+		"not set":        {func(w *Snapshot, _ *v1alpha1.Stack) { w.Settings.AutomaticMerge = nil }, false},
+		"after the merge": {func(w *Snapshot, _ *v1alpha1.Stack) {
+			w.Settings.Apply = v1alpha1.ApplyAfterMerge
+		}, false},
 		"a draft": {func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.PullRequest.Spec.Draft, w.Settings.Drafts = true, v1alpha1.DraftsPlan
 		}, false},
-		"a fork":            {func(w *Snapshot, _ *v1alpha1.Stack) { w.PullRequest.Spec.Fork = true }, false},
-		"it is closed":      {func(w *Snapshot, _ *v1alpha1.Stack) { w.PullRequest.Spec.State = v1alpha1.PullRequestClosed }, false},
-		"it is merged":      {func(w *Snapshot, _ *v1alpha1.Stack) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, false},
+		"a fork": {func(w *Snapshot, _ *v1alpha1.Stack) { w.PullRequest.Spec.Fork = true }, false},
+		"it is closed": {func(w *Snapshot, _ *v1alpha1.Stack) {
+			w.PullRequest.Spec.State = v1alpha1.PullRequestClosed
+		}, false},
+		"it is merged": {func(w *Snapshot, _ *v1alpha1.Stack) {
+			w.PullRequest.Spec.State = v1alpha1.PullRequestMerged
+		}, false},
 		"a push":            {func(w *Snapshot, _ *v1alpha1.Stack) { w.PullRequest.Spec.Head.Commit = headTwo }, false},
 		"the merge is old":  {func(w *Snapshot, _ *v1alpha1.Stack) { w.Merge.Head = headTwo }, false},
 		"no merge is known": {func(w *Snapshot, _ *v1alpha1.Stack) { w.Merge = nil }, false},
@@ -90,7 +96,9 @@ func TestAppliedPullRequestIsMerged(t *testing.T) {
 		"a Stack that the merge creates": {func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.PullRequest.Status.Stacks[0].New, w.Merge.Affected[0].New = true, true
 		}, false},
-		"the Stack applies": {func(_ *Snapshot, s *v1alpha1.Stack) { s.Status.AppliedInputsDigest = "sha256:before" }, false},
+		"the Stack applies": {func(_ *Snapshot, s *v1alpha1.Stack) {
+			s.Status.AppliedInputsDigest = "sha256:before"
+		}, false},
 		"unlocked": {func(w *Snapshot, _ *v1alpha1.Stack) {
 			hold(w).Released, hold(w).Phase = v1alpha1.HoldUnlocked, v1alpha1.StackApplyApplied
 		}, false},
@@ -114,7 +122,8 @@ func TestAppliedPullRequestIsMerged(t *testing.T) {
 			d := Decide(mergeable(tt.change))
 			sent := mergesOf(t, d)
 			if !tt.sent {
-				if m := d.Status.AutomaticMerge; len(sent) > 0 || m != nil && m.State != v1alpha1.AutomaticMergeWaiting {
+				if m := d.Status.AutomaticMerge; len(sent) > 0 ||
+					m != nil && m.State != v1alpha1.AutomaticMergeWaiting {
 					t.Errorf("sent %+v, %+v", sent, m)
 				}
 				return
@@ -155,8 +164,9 @@ func TestAnswerToAMerge(t *testing.T) {
 		again   time.Duration
 		comment string
 	}{
-		"accepted":    {nil, v1alpha1.AutomaticMergeAccepted, 0, "All is applied: Cairn merges this head (`squash`)."},
-		"rejected":    {rejected, v1alpha1.AutomaticMergeFailed, 15 * time.Second, "**The automatic merge (`squash`) failed**: "},
+		"accepted": {nil, v1alpha1.AutomaticMergeAccepted, 0, "All is applied: Cairn merges this head (`squash`)."},
+		"rejected": {rejected, v1alpha1.AutomaticMergeFailed, 15 * time.Second,
+			"**The automatic merge (`squash`) failed**: "},
 		"no answer":   {down, v1alpha1.AutomaticMergeMerging, 0, "All is applied: Cairn merges this head (`squash`)."},
 		"it is ended": {errors.New("context canceled"), v1alpha1.AutomaticMergeMerging, 0, "All is applied"},
 	} {

@@ -77,7 +77,8 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 		s := from[key]
 		facts := &approval.Carried{
 			Approval: *known.Approval, Head: head, Plan: known.Plan, Run: s.Run,
-			PreventSelfApproval: s.Stack.Spec.PreventSelfApproval, Merged: s.Merged[s.Run.Spec.Revision], SameInputs: true, Allowed: true,
+			PreventSelfApproval: s.Stack.Spec.PreventSelfApproval, Merged: s.Merged[s.Run.Spec.Revision],
+			SameInputs: true, Allowed: true,
 			MaxAge: 24 * time.Hour, Now: w.Now, UnreadReviews: w.UnreadReviews,
 		}
 		if d := settings.CarryApproval.MaxAge; d != nil {
@@ -85,12 +86,14 @@ func (r *Reconciler) gatherCarried(ctx context.Context, w *Snapshot, provider Pr
 		}
 		var err error
 		if facts.Refusal() == "" {
-			if facts.SameInputs, err = r.Merger.SameInputs(ctx, known.InputsDigest, s.Run.Spec.InputsDigest); err != nil {
+			if facts.SameInputs, err = r.Merger.SameInputs(ctx, known.InputsDigest,
+				s.Run.Spec.InputsDigest); err != nil {
 				return err
 			}
 		}
 		if facts.Refusal() == "" {
-			if facts.Allowed, err = r.mayApprove(ctx, provider, known.Approval.By, Key{s.Run.Namespace, s.Run.Name}, w.Now); err != nil {
+			if facts.Allowed, err = r.mayApprove(ctx, provider, known.Approval.By, Key{s.Run.Namespace, s.Run.Name},
+				w.Now); err != nil {
 				return err
 			}
 		}
@@ -124,7 +127,8 @@ func (r *Reconciler) differing(
 }
 
 // mayApprove reports whether a user of the Git provider has the verb approve on a Run now.
-func (r *Reconciler) mayApprove(ctx context.Context, provider Provider, user string, run Key, now time.Time) (bool, error) {
+func (r *Reconciler) mayApprove(ctx context.Context, provider Provider, user string, run Key, now time.Time) (bool,
+	error) {
 	groups, err := provider.groupsOf(ctx, user, now)
 	if err != nil {
 		return false, err
@@ -165,8 +169,10 @@ func sameInputs(ofPull, ofRun inputs.Document) bool {
 	}
 	common := func(d inputs.Document) inputs.Document {
 		return inputs.Document{
-			Source: d.Source, Folder: d.Folder, Path: d.Path, Engine: d.Engine, Wrapped: d.Wrapped, Commands: d.Commands, Hooks: d.Hooks,
-			Policies: d.Policies, Variables: d.Variables, VariableFiles: d.VariableFiles, Workspace: d.Workspace, Image: d.Image, Build: d.Build,
+			Source: d.Source, Folder: d.Folder, Path: d.Path, Engine: d.Engine, Wrapped: d.Wrapped,
+			Commands: d.Commands, Hooks: d.Hooks,
+			Policies: d.Policies, Variables: d.Variables, VariableFiles: d.VariableFiles, Workspace: d.Workspace,
+			Image: d.Image, Build: d.Build,
 		}
 	}
 	return reflect.DeepEqual(common(ofPull), common(ofRun))

@@ -54,10 +54,12 @@ func (w *Snapshot) comments(t *testing.T, user, body string) string {
 	app := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "app"}}
 	app.Spec.PreventSelfApproval = true
 	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}}
-	r := &Reconciler{Access: allowed(nil), Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(app, net).Build()}
-	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headOne, comments: []pulls.Comment{
-		{ID: w.PullRequest.Status.Commands.LastComment + 1, Author: user, Body: body, Created: w.Now},
-	}}}
+	r := &Reconciler{Access: allowed(nil), Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(app,
+		net).Build()}
+	provider := Provider{Name: "gitlab", Host: "git.example.com",
+		Client: commented{head: headOne, comments: []pulls.Comment{
+			{ID: w.PullRequest.Status.Commands.LastComment + 1, Author: user, Body: body, Created: w.Now},
+		}}}
 	w.PullRequest.Status.Commands.Answer = ""
 	if _, _, err := r.commands(t.Context(), w, provider); err != nil {
 		t.Fatal(err)
@@ -92,19 +94,22 @@ func TestACommentApprovesThePlansThatItNames(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", body, a, w.approval("app"))
 		}
 	}
-	if answer := w.comments(t, "bob", "/cairn approve "+shown+" net"); !strings.Contains(answer, "bob does not have the verb approve") || w.approval("net") != nil {
+	if answer := w.comments(t, "bob", "/cairn approve "+shown+" net"); !strings.Contains(answer,
+		"bob does not have the verb approve") || w.approval("net") != nil {
 		t.Errorf("a user without the verb: %q", answer)
 	}
 	w.comments(t, "alice", "/cairn approve "+shown+" net")
 	want := v1alpha1.PullRequestApproval{
-		By: "gitlab:git.example.com:alice", At: metav1.Time{Time: noon}, Head: headOne, PlanDigest: "sha256:create net", Fingerprint: "create net",
-		Author: true, // GitLab does not report who has a commit
+		By: "gitlab:git.example.com:alice", At: metav1.Time{Time: noon}, Head: headOne, PlanDigest: "sha256:create net",
+		Fingerprint: "create net",
+		Author:      true, // GitLab does not report who has a commit
 	}
 	if a := w.approval("net"); a == nil || *a != want {
 		t.Errorf("%+v, want %+v", a, want)
 	}
 	text := comment.Render(w.reportOf(&w.PullRequest.Status), comment.Format{Limit: 60_000})
-	for _, part := range []string{"/cairn approve " + shown, "| Succeeded, `approved by gitlab:git.example.com:alice` |"} {
+	for _, part := range []string{"/cairn approve " + shown,
+		"| Succeeded, `approved by gitlab:git.example.com:alice` |"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the comment lacks %q:\n%s", part, text)
 		}
@@ -114,7 +119,8 @@ func TestACommentApprovesThePlansThatItNames(t *testing.T) {
 		t.Errorf("rejected: %+v", a)
 	}
 	w.Settings.CarryApproval = nil
-	if answer := w.comments(t, "alice", "/cairn approve "+shown+" net"); !strings.Contains(answer, "Cairn applies after the merge") {
+	if answer := w.comments(t, "alice", "/cairn approve "+shown+" net"); !strings.Contains(answer,
+		"Cairn applies after the merge") {
 		t.Errorf("without carryApproval: %q", answer)
 	}
 }
@@ -135,11 +141,12 @@ func TestOnlyAPlanThatCanBeComparedIsApproved(t *testing.T) {
 	}
 }
 
-// A Stack that a StackSet would create and that cannot be planned keeps no approval of another one back, nor does one that
-// awaits a command.
+// A Stack that a StackSet would create and that cannot be planned keeps no approval of another one back, nor does one
+// that awaits a command.
 func TestAnUnplannedNewStackPreventsNoApproval(t *testing.T) {
 	w := approvable()
-	w.Merge.Affected = append(w.Merge.Affected, Affected{Key: Key{"web", "new"}, New: true, Problem: "the API server rejects the Stack"})
+	w.Merge.Affected = append(w.Merge.Affected,
+		Affected{Key: Key{"web", "new"}, New: true, Problem: "the API server rejects the Stack"})
 	s := next(&w)
 	if report := w.reportOf(&s); report.Plans != plansDigest(s) {
 		t.Errorf("%q, %+v", report.Plans, s.Stacks)
@@ -162,8 +169,8 @@ func TestAnUnplannedNewStackPreventsNoApproval(t *testing.T) {
 	}
 }
 
-// A Stack that waits for a command has no plan, so no comment approves it, also if it had one before a verb was revoked. An
-// approval that it had is gone.
+// A Stack that waits for a command has no plan, so no comment approves it, also if it had one before a verb was
+// revoked. An approval that it had is gone.
 func TestAStackThatWaitsForACommandIsNotApproved(t *testing.T) {
 	for name, revoked := range map[string]bool{"never planned": false, "planned before the verb was revoked": true} {
 		w := approvable()
@@ -208,7 +215,8 @@ func TestAnApprovalIsVoidOnceThePlanDoesSomethingElse(t *testing.T) {
 		"nothing":                       {func(w *Snapshot) { next(w) }, ""},
 		"a new plan is in progress":     {func(w *Snapshot) { replanned(w, nil) }, ""},
 		"a new plan that does the same": {func(w *Snapshot) { replanned(w, another("create net")) }, ""},
-		"a new plan that does more":     {func(w *Snapshot) { replanned(w, another("create two")) }, "the plan does something else now"},
+		"a new plan that does more": {func(w *Snapshot) { replanned(w, another("create two")) },
+			"the plan does something else now"},
 		"it did something else once": {func(w *Snapshot) {
 			replanned(w, another("create two"))
 			w.Merge.Affected[1].InputsDigest = "sha256:of a newer base"
@@ -237,13 +245,25 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		change func(*Snapshot)
 		want   string
 	}{
-		"the plan does the same":        {planFor("create net"), true, nil, "Approved by gitlab:git.example.com:alice"},
-		"the plan does something else":  {planFor("create two"), true, nil, "The approval by gitlab:git.example.com:alice does not count: the plan does something else: it differs in aws_vpc.net, output vpc"},
-		"the user lost the verb":        {planFor("create net"), false, nil, "The approval by gitlab:git.example.com:alice does not count: gitlab:git.example.com:alice does not have the verb approve on the Run"},
-		"it is older than a day":        {planFor("create net"), true, func(w *Snapshot) { w.Now = w.Now.Add(25 * time.Hour) }, "The approval by gitlab:git.example.com:alice does not count: it is older than spec.pullRequests.carryApproval.maxAge (24h0m0s)"},
-		"it is not configured any more": {planFor("create net"), true, func(w *Snapshot) { w.Settings.CarryApproval = nil }, ""},
-		"it was pushed to before the merge": {planFor("create net"), true, func(w *Snapshot) { w.PullRequest.Spec.Head.Commit = headTwo },
-			"The approval by gitlab:git.example.com:alice does not count: it is for another head commit than the merged one"},
+		"the plan does the same": {planFor("create net"), true, nil, "Approved by gitlab:git.example.com:alice"},
+		"the plan does something else": {planFor("create two"), true, nil,
+			"The approval by gitlab:git.example.com:alice does not count: the plan does something else: it differs " +
+				"in aws_vpc.net, output vpc"},
+		"the user lost the verb": {planFor("create net"), false, nil,
+			"The approval by gitlab:git.example.com:alice does not count: gitlab:git.example.com:alice does not have " +
+				"the verb approve on the Run"},
+		"it is older than a day": {planFor("create net"), true, func(w *Snapshot) {
+			w.Now = w.Now.Add(25 * time.Hour)
+		}, "The approval by gitlab:git.example.com:alice does not count: it is older than " +
+			"spec.pullRequests.carryApproval.maxAge (24h0m0s)"},
+		"it is not configured any more": {planFor("create net"), true, func(w *Snapshot) {
+			w.Settings.CarryApproval = nil
+		}, ""},
+		"it was pushed to before the merge": {planFor("create net"), true, func(w *Snapshot) {
+			w.PullRequest.Spec.Head.Commit = headTwo
+		},
+			"The approval by gitlab:git.example.com:alice does not count: it is for another head commit than " +
+				"the merged one"},
 	} {
 		w := approvable()
 		w.comments(t, "alice", "/cairn approve "+plansDigest(w.PullRequest.Status)+" net")
@@ -255,15 +275,18 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		waits.Run.Status.Plan, waits.Run.Spec.Cause.Type = test.plan, v1alpha1.CauseCommit
 		w.after(afterMerge(past(withRevision, opApply, true)), waits)
 		stored := waits.Run.DeepCopy()
-		kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(stored).WithStatusSubresource(stored).Build()
+		kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(stored).WithStatusSubresource(stored).
+			Build()
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(stored), waits.Run); err != nil {
 			t.Fatal(err)
 		}
 		r := &Reconciler{Access: verbs(test.verb), Merger: &gitModel{}, Client: kube, Plans: storedParts{
-			w.PullRequest.Status.Stacks[w.stack(Key{"web", "net"})].Plan.Digest: {"aws_vpc.net": "1", "output vpc": "2", "aws_subnet.a": "3"},
-			planFor("create two").Digest:                                        {"aws_vpc.net": "4", "aws_subnet.a": "3"},
+			w.PullRequest.Status.Stacks[w.stack(Key{"web", "net"})].Plan.Digest: {"aws_vpc.net": "1", "output vpc": "2",
+				"aws_subnet.a": "3"},
+			planFor("create two").Digest: {"aws_vpc.net": "4", "aws_subnet.a": "3"},
 		}}
-		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com", Client: commented{}}); err != nil {
+		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com",
+			Client: commented{}}); err != nil {
 			t.Fatal(err)
 		}
 		d := Decide(w)
@@ -283,14 +306,16 @@ func TestAnApprovalIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		if c == nil {
 			continue
 		}
-		if c.By != "gitlab:git.example.com:alice" || c.PlanDigest != test.plan.Digest || c.PullRequest.Number != 12 || c.PullRequest.Name != "infra-12" {
+		if c.By != "gitlab:git.example.com:alice" || c.PlanDigest != test.plan.Digest || c.PullRequest.Number != 12 ||
+			c.PullRequest.Name != "infra-12" {
 			t.Errorf("%s: %+v", name, c)
 		}
 		if err := r.carry(t.Context(), d.Carried); err == nil {
 			t.Error("an approval is written to a Run that changed since it was read")
 		}
 		w.After.Stacks[Key{"web", "net"}] = AfterStack{Stack: waits.Stack, Run: stored, Merged: waits.Merged}
-		if d := Decide(w); len(d.Carried) != 0 || d.Status.Apply.Stacks[1].Approval != "Approved by gitlab:git.example.com:alice in pull request 12" {
+		if d := Decide(w); len(d.Carried) != 0 ||
+			d.Status.Apply.Stacks[1].Approval != "Approved by gitlab:git.example.com:alice in pull request 12" {
 			t.Errorf("%s: it is written again: %+v", name, d.Status.Apply.Stacks[1])
 		}
 	}
@@ -341,7 +366,8 @@ func TestInputsOfThePlansBeforeAndAfterTheMerge(t *testing.T) {
 	}{
 		"nothing": {func(*inputs.Document) {}, true},
 		"what pull requests do not get": {func(d *inputs.Document) {
-			d.Env, d.ServiceAccountName, d.Backend = []corev1.EnvVar{{Name: "TOKEN"}}, "apply", &v1alpha1.Backend{Type: "s3"}
+			d.Env, d.ServiceAccountName, d.Backend = []corev1.EnvVar{{Name: "TOKEN"}}, "apply", &v1alpha1.Backend{
+				Type: "s3"}
 			d.Versions = map[string]string{"Secret/tfvars": "1", "Secret/of-the-stack": "1"}
 		}, true},
 		"the code":    {func(d *inputs.Document) { d.Source = "sha256:other" }, false},

@@ -29,11 +29,13 @@ type reading struct{ updated, at time.Time }
 
 // commands reads the comments that are new since the last time, and records in the status of the snapshot what their
 // commands request. It returns the reactions that are due once that is written, and when to read again; 0 for never.
-func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provider) (results []result, again time.Duration, err error) {
+func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provider) (results []result,
+	again time.Duration, err error) {
 	pull := w.PullRequest
 	state := &pull.Status.Commands
 	switch {
-	case w.Merge == nil || state.ReadAt.Equal(&pull.Spec.UpdatedAt): // the affected Stacks are not known, or there is no new comment
+	case w.Merge == nil || state.ReadAt.Equal(&pull.Spec.UpdatedAt):
+		// the affected Stacks are not known, or there is no new comment
 		return nil, 0, nil
 	case pull.Status.Head != pull.Spec.Head.Commit: // the head is recorded first
 		return nil, time.Millisecond, nil
@@ -46,7 +48,8 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 	if err != nil {
 		return nil, 0, err
 	}
-	if isNew := func(c pulls.Comment) bool { return c.ID > state.LastComment }; w.Restricted != "" && slices.ContainsFunc(comments, isNew) {
+	if isNew := func(c pulls.Comment) bool { return c.ID > state.LastComment }; w.Restricted != "" &&
+		slices.ContainsFunc(comments, isNew) {
 		// A command may name a newer head than is known here, and would be rejected.
 		switch p, err := provider.Get(ctx, int(pull.Spec.Number)); {
 		case err != nil:
@@ -91,7 +94,8 @@ func (r *Reconciler) commands(ctx context.Context, w *Snapshot, provider Provide
 const maxAnswer = 4000
 
 // run does what a comment requests. It returns no answer for a comment that is no command.
-func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c pulls.Comment) (accepted bool, answer string, err error) {
+func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c pulls.Comment) (accepted bool,
+	answer string, err error) {
 	parsed, err := command.Parse(command.Comment{Body: c.Body, Edited: c.Edited})
 	if err != nil {
 		if syntax, ok := err.(*command.SyntaxError); ok { //nolint:errorlint // Parse returns it as it is
@@ -112,8 +116,9 @@ func (r *Reconciler) run(ctx context.Context, w *Snapshot, provider Provider, c 
 		return false, "Nothing was done: Cairn applies after the merge. Approve the Run of the Stack then.", nil
 	}
 	facts := command.Snapshot{
-		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit, Restricted: w.Restricted != "",
-		Closed: w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
+		Command: *parsed, User: provider.User(c.Author), Head: w.PullRequest.Spec.Head.Commit,
+		Restricted: w.Restricted != "",
+		Closed:     w.PullRequest.Spec.State != v1alpha1.PullRequestOpen, Conflict: len(w.Merge.Conflicts) > 0,
 		Draft: w.PullRequest.Spec.Draft, Fork: w.PullRequest.Spec.Fork,
 	}
 	if approves || parsed.Verb == command.Apply {
@@ -162,7 +167,8 @@ func (r *Reconciler) commandStacks(
 	var all []command.Stack
 	for n, a := range w.Merge.Affected {
 		s := command.Stack{Namespace: a.Namespace, Name: a.Name, Affected: true}
-		s.Skipped = n >= int(*w.Settings.MaxStacks) && !slices.Contains(w.PullRequest.Status.Commands.Requested, a.String())
+		s.Skipped = n >= int(*w.Settings.MaxStacks) && !slices.Contains(w.PullRequest.Status.Commands.Requested,
+			a.String())
 		if user != "" {
 			if s.Verbs, err = r.verbsOf(ctx, user, groups, facts, a.Key); err != nil {
 				return nil, err
@@ -172,7 +178,8 @@ func (r *Reconciler) commandStacks(
 		if i := w.stack(a.Key); i >= 0 {
 			known := w.PullRequest.Status.Stacks[i]
 			s.Phase, s.Head = known.Phase, w.PullRequest.Status.Head
-			if known.Run == "" || a.Restricted != "" { // it has no Run that could be in progress, or one that is canceled
+			// it has no Run that could be in progress, or one that is canceled
+			if known.Run == "" || a.Restricted != "" {
 				s.Phase = ""
 			}
 			if facts.Plans != "" {
@@ -215,7 +222,8 @@ func (r *Reconciler) verbsOf(
 	verb, allows := verbPlan, r.Access.Allows
 	switch facts.Command.Verb {
 	case command.Approve, command.Reject:
-		verb, allows, of.Name = string(facts.Command.Verb), r.Access.AllowsRun, "" // the Run to approve does not exist yet
+		// the Run to approve does not exist yet
+		verb, allows, of.Name = string(facts.Command.Verb), r.Access.AllowsRun, ""
 	case command.Apply, command.Unlock:
 		verb = verbApply
 	}
@@ -256,7 +264,8 @@ func (w *Snapshot) requestPlans(d command.Decision, facts command.Snapshot) {
 			known.Retries++
 			known.Run, known.RunUID, known.Plan = "", "", nil // another Run plans it
 		}
-		if len(facts.Command.Stacks) > 0 && !slices.Contains(state.Requested, key.String()) && len(state.Requested) < maxRequested {
+		if len(facts.Command.Stacks) > 0 && !slices.Contains(state.Requested, key.String()) &&
+			len(state.Requested) < maxRequested {
 			state.Requested = append(state.Requested, key.String())
 		}
 	}

@@ -24,21 +24,26 @@ import (
 	"cairn.dev/cairn/internal/base/egress/egresstest"
 )
 
-// A plan of a pull request has none of the credentials of its Stack, unless the Stack declares it. The Repository sets the
-// identity of Stacks in its own namespace only: to others it would be one that their owner did not choose.
+// A plan of a pull request has none of the credentials of its Stack, unless the Stack declares it. The Repository sets
+// the identity of Stacks in its own namespace only: to others it would be one that their owner did not choose.
 func TestPullRequestHasNoCredentialsOfTheStack(t *testing.T) {
-	secret := []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "cloud"}}}}
+	secret := []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "cloud"}}}}
 	for name, tt := range map[string]struct {
 		namespace string
 		settings  *v1alpha1.StackPullRequests
 		want      string
 		own       bool
 	}{
-		"the identity of the Repository":   {"web", nil, "read", false},
-		"another namespace":                {"shop", nil, "", false},
-		"the identity of the Stack":        {"shop", &v1alpha1.StackPullRequests{Runner: &v1alpha1.PullRequestRunner{ServiceAccountName: "mine"}}, "mine", false},
-		"it takes precedence":              {"web", &v1alpha1.StackPullRequests{Runner: &v1alpha1.PullRequestRunner{}}, "", false},
-		"the Stack shares its credentials": {"shop", &v1alpha1.StackPullRequests{UseStackCredentials: true}, "apply", true},
+		"the identity of the Repository": {"web", nil, "read", false},
+		"another namespace":              {"shop", nil, "", false},
+		"the identity of the Stack": {"shop",
+			&v1alpha1.StackPullRequests{Runner: &v1alpha1.PullRequestRunner{ServiceAccountName: "mine"}},
+			"mine", false},
+		"it takes precedence": {"web", &v1alpha1.StackPullRequests{Runner: &v1alpha1.PullRequestRunner{}},
+			"", false},
+		"the Stack shares its credentials": {"shop", &v1alpha1.StackPullRequests{UseStackCredentials: true},
+			"apply", true},
 	} {
 		repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web"}, Spec: v1alpha1.RepositorySpec{
 			PullRequests: &v1alpha1.PullRequests{Runner: &v1alpha1.PullRequestRunner{ServiceAccountName: "read"}},
@@ -96,13 +101,15 @@ func TestTheClientOfTheAPITrustsTheAuthorityOfTheSecret(t *testing.T) {
 		"in the Secret of git":           {secrets{"pulls": {"token": token}, "git": {"ca.crt": ca}}, ""},
 		"in none":                        {secrets{"pulls": {"token": token}, "git": {}}, "unknown authority"},
 		"without a Secret of git":        {secrets{"pulls": {"token": token}}, "unknown authority"},
-		"no certificate":                 {secrets{"pulls": {"token": token, "ca.crt": token}}, "ca.crt has no certificate in it"},
+		"no certificate": {secrets{"pulls": {"token": token, "ca.crt": token}},
+			"ca.crt has no certificate in it"},
 	} {
 		providers := &Providers{Live: tt.secrets, Web: func(trusted *x509.CertPool) *http.Client {
 			return &http.Client{Transport: download.Trusting(egresstest.Loopback(), time.Minute, trusted)}
 		}}
 		repo := repositoryOf()
-		repo.Spec.URL, repo.Spec.Credentials = server.URL+"/acme/infra.git", &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}}
+		repo.Spec.URL, repo.Spec.Credentials = server.URL+"/acme/infra.git",
+			&v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}}
 		repo.Spec.PullRequests.Credentials.Secret.Name = "pulls"
 		provider, err := providers.Of(t.Context(), repo)
 		if err == nil {
@@ -122,10 +129,13 @@ func TestLocate(t *testing.T) {
 		{"https://example.com/gitea/acme/infra/", "https://example.com/gitea/", "https://example.com/gitea acme/infra"},
 		{"git@git.example.com:acme/infra.git", "https://git.example.com", "https://git.example.com acme/infra"},
 		{"git@git.example.com:acme/infra.git", "", "set spec.pullRequests.url: spec.url is no http or https URL"},
-		{"ssh://git@git.example.com:2222/acme/infra.git", "", "set spec.pullRequests.url: spec.url is no http or https URL"},
-		{"https://git.example.com/infra", "", "spec.url has no owner and name of a repository: https://git.example.com/infra"},
+		{"ssh://git@git.example.com:2222/acme/infra.git", "",
+			"set spec.pullRequests.url: spec.url is no http or https URL"},
+		{"https://git.example.com/infra", "",
+			"spec.url has no owner and name of a repository: https://git.example.com/infra"},
 	} {
-		repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: tt.remote, PullRequests: &v1alpha1.PullRequests{URL: tt.provider}}}
+		repo := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{URL: tt.remote,
+			PullRequests: &v1alpha1.PullRequests{URL: tt.provider}}}
 		got := ""
 		if base, path, err := locate(repo); err != nil {
 			got = err.Error()

@@ -132,7 +132,8 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	if w.Merge != nil {
 		next.Merge = w.Merge.DeepCopy()
 	}
-	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded { // the lists of the merge before stay
+	// the lists of the merge before stay
+	if phase != v1alpha1.PullRequestMerging && phase != v1alpha1.PullRequestEnded {
 		next.StackSets, next.MoreStackSets, next.Unplanned = nil, 0, nil
 		next.Dependents, next.MoreDependents = nil, 0
 	}
@@ -156,7 +157,8 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 		next.Stacks, next.Skipped = nil, nil
 		for _, a := range w.Merge.Affected {
 			if len(next.Stacks) < int(*w.Settings.MaxStacks) {
-				next.Stacks = append(next.Stacks, v1alpha1.PullRequestStack{Namespace: a.Namespace, Name: a.Name, DeletedDirectory: a.DeletedDirectory, New: a.New})
+				next.Stacks = append(next.Stacks, v1alpha1.PullRequestStack{Namespace: a.Namespace, Name: a.Name,
+					DeletedDirectory: a.DeletedDirectory, New: a.New})
 			} else if len(next.Skipped) < maxSkipped {
 				next.Skipped = append(next.Skipped, a.String())
 			}
@@ -165,9 +167,10 @@ func (w Snapshot) status() v1alpha1.PullRequestStatus {
 	case v1alpha1.PullRequestMerging: // the plans of the merge before stay until the affected Stacks are known
 		next.Stacks = w.observed(w.PullRequest.Status.Stacks)
 	case v1alpha1.PullRequestEnded: // the plans stay readable, and those in progress end
-		next.Stacks = slices.DeleteFunc(w.observed(w.PullRequest.Status.Stacks), func(s v1alpha1.PullRequestStack) bool {
-			return !s.Phase.Finished()
-		})
+		next.Stacks = slices.DeleteFunc(w.observed(w.PullRequest.Status.Stacks),
+			func(s v1alpha1.PullRequestStack) bool {
+				return !s.Phase.Finished()
+			})
 		if next.Apply != nil && w.PullRequest.Spec.MergeCommit != "" {
 			next.Phase, message = applyPhase(next.Apply)
 		}
@@ -186,16 +189,21 @@ func (w Snapshot) phase() (v1alpha1.PullRequestPhase, string) {
 	case w.Settings == nil || spec.State != v1alpha1.PullRequestOpen:
 		return v1alpha1.PullRequestEnded, "the pull request is " + strings.ToLower(string(spec.State))
 	case spec.Draft && w.Settings.Drafts == v1alpha1.DraftsSkip:
-		return v1alpha1.PullRequestDraft, "the pull request is a draft, and spec.pullRequests.drafts of the Repository is Skip"
+		return v1alpha1.PullRequestDraft, "the pull request is a draft, and spec.pullRequests.drafts of the " +
+			"Repository is Skip"
 	case w.Problem != "":
 		return v1alpha1.PullRequestFailed, w.Problem
 	case w.Merge == nil:
 		return v1alpha1.PullRequestMerging, w.Waits
 	case len(w.Merge.Conflicts) > 0:
-		return v1alpha1.PullRequestConflict, "the head conflicts with the base in " + strings.Join(w.Merge.Conflicts[:min(3, len(w.Merge.Conflicts))], ", ")
-	case len(w.Merge.Affected) > 0 && !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return a.Restricted == "" }):
-		return v1alpha1.PullRequestAwaitingCommand, fmt.Sprintf("%s: a user with the verb plan on the affected Stacks has to read the code "+
-			"and comment /cairn plan %s", w.Restricted, spec.Head.Commit)
+		return v1alpha1.PullRequestConflict, "the head conflicts with the base in " +
+			strings.Join(w.Merge.Conflicts[:min(3, len(w.Merge.Conflicts))], ", ")
+	case len(w.Merge.Affected) > 0 && !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool {
+		return a.Restricted == ""
+	}):
+		return v1alpha1.PullRequestAwaitingCommand,
+			fmt.Sprintf("%s: a user with the verb plan on the affected Stacks has to read the code "+
+				"and comment /cairn plan %s", w.Restricted, spec.Head.Commit)
 	}
 	return v1alpha1.PullRequestPlanned, ""
 }
@@ -228,7 +236,8 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 	}
 	if a.Restricted != "" {
 		planned.AwaitsCommand = true
-		planned.Message = runinfo.Clip(fmt.Sprintf("%s: a user with the verb plan on this Stack has to read the code and comment /cairn plan %s",
+		planned.Message = runinfo.Clip(fmt.Sprintf("%s: a user with the verb plan on this Stack has to read the code "+
+			"and comment /cairn plan %s",
 			a.Restricted, w.PullRequest.Spec.Head.Commit), maxMessage)
 		if i := w.stack(a.Key); i >= 0 {
 			planned.Retries = w.PullRequest.Status.Stacks[i].Retries
@@ -237,7 +246,8 @@ func (w Snapshot) planOf(a Affected, next *v1alpha1.PullRequestStatus) v1alpha1.
 	}
 	if i := w.stack(a.Key); i >= 0 {
 		known := w.PullRequest.Status.Stacks[i]
-		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory && known.New == a.New {
+		if known.Run != "" && known.InputsDigest == a.InputsDigest && known.DeletedDirectory == a.DeletedDirectory &&
+			known.New == a.New {
 			return known
 		}
 		planned.Retries, planned.Approval, planned.Shown = known.Retries, known.Approval, known.Shown
@@ -283,7 +293,8 @@ func (w Snapshot) observed(stacks []v1alpha1.PullRequestStack) []v1alpha1.PullRe
 				stacks[i].UnappliedRun = w.Unapplied[Key{s.Namespace, s.Name}]
 			}
 		}
-		if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && run.Status.Phase != v1alpha1.PhaseSucceeded {
+		if c := apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil &&
+			run.Status.Phase != v1alpha1.PhaseSucceeded {
 			stacks[i].Message = runinfo.Clip(c.Message, maxMessage)
 		}
 	}
@@ -383,21 +394,26 @@ func planned(s *v1alpha1.PullRequestStatus) (metav1.ConditionStatus, string, str
 	case all+len(s.Skipped) == 0 && !fails:
 		return metav1.ConditionTrue, v1alpha1.ReasonNotAffected, "no Stack is affected" + effects
 	case pending > 0:
-		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning, fmt.Sprintf("%d of %d plans are in progress", pending, all)
+		return metav1.ConditionUnknown, v1alpha1.ReasonPullRequestPlanning,
+			fmt.Sprintf("%d of %d plans are in progress", pending, all)
 	case waiting > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonAwaitingCommand, fmt.Sprintf("%d of %d affected Stacks await a comment /cairn plan", waiting,
-			all)
+		return metav1.ConditionFalse, v1alpha1.ReasonAwaitingCommand,
+			fmt.Sprintf("%d of %d affected Stacks await a comment /cairn plan", waiting,
+				all)
 	case failed > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d of %d plans failed", failed, all)
+		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed,
+			fmt.Sprintf("%d of %d plans failed", failed, all)
 	case fails:
 		set := s.StackSets[0]
-		return metav1.ConditionFalse, v1alpha1.ReasonStackSetFailed, runinfo.Clip(fmt.Sprintf("StackSet %s/%s after the merge: %s: %s",
-			set.Namespace, set.Name, set.Reason, set.Message), maxMessage)
+		return metav1.ConditionFalse, v1alpha1.ReasonStackSetFailed,
+			runinfo.Clip(fmt.Sprintf("StackSet %s/%s after the merge: %s: %s",
+				set.Namespace, set.Name, set.Reason, set.Message), maxMessage)
 	case len(s.Skipped) == 0 && all == 1:
 		return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, "1 Stack is planned" + effects
 	case len(s.Skipped) > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed, fmt.Sprintf("%d affected Stacks are not planned, because of "+
-			"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))
+		return metav1.ConditionFalse, v1alpha1.ReasonPullRequestPlanFailed,
+			fmt.Sprintf("%d affected Stacks are not planned, because of "+
+				"spec.pullRequests.maxStacks of the Repository", len(s.Skipped))
 	}
 	return metav1.ConditionTrue, v1alpha1.ReasonPullRequestPlanned, fmt.Sprintf("%d Stacks are planned", all) + effects
 }

@@ -28,14 +28,16 @@ func pull(changes ...func(*Snapshot)) Snapshot {
 		PullRequest: &v1alpha1.PullRequest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra-12", UID: "pull", Generation: 3},
 			Spec: v1alpha1.PullRequestSpec{
-				Number: 12, State: v1alpha1.PullRequestOpen, Head: v1alpha1.PullRequestHead{Commit: headOne}, Base: "main",
+				Number: 12, State: v1alpha1.PullRequestOpen, Head: v1alpha1.PullRequestHead{Commit: headOne},
+				Base:      "main",
 				UpdatedAt: metav1.NewTime(noon),
 			},
 		},
 		Merge: &Merge{
 			PullRequestMerge: v1alpha1.PullRequestMerge{Head: headOne, Base: headTwo, Tree: headOne},
 			Affected: []Affected{
-				{Key: Key{"web", "app"}, InputsDigest: "sha256:app"}, {Key: Key{"web", "net"}, InputsDigest: "sha256:net"},
+				{Key: Key{"web", "app"}, InputsDigest: "sha256:app"},
+				{Key: Key{"web", "net"}, InputsDigest: "sha256:net"},
 			},
 		},
 	}
@@ -71,7 +73,8 @@ func TestPlanThatWaitsIsCheckedAgain(t *testing.T) {
 	w.Repository = repositoryOf()
 	next(&w)
 	w.CommentedAt = noon.Add(2 * time.Hour) // the comment is due later
-	for waited, want := range map[time.Duration]time.Duration{0: fetchFirst, 5 * time.Second: 5 * time.Second, time.Hour: fetchLongest} {
+	for waited, want := range map[time.Duration]time.Duration{0: fetchFirst, 5 * time.Second: 5 * time.Second,
+		time.Hour: fetchLongest} {
 		w.Now = noon.Add(waited)
 		if d := Decide(w); d.Again != want {
 			t.Errorf("after %s: again in %s", waited, d.Again)
@@ -107,10 +110,12 @@ func TestWhatNeedsAUserIsCheckedAgain(t *testing.T) {
 // A plan that waits for something is in progress, and not a failure. It starts once its inputs are known.
 func TestPlanThatWaitsIsNotAFailure(t *testing.T) {
 	w := pull(func(w *Snapshot) {
-		w.Merge.Affected[0] = Affected{Key: Key{"web", "app"}, Problem: "waits for Stack net: it is not Ready (Running)", Waits: true}
+		w.Merge.Affected[0] = Affected{Key: Key{"web", "app"},
+			Problem: "waits for Stack net: it is not Ready (Running)", Waits: true}
 	})
 	waits := next(&w)
-	if s := waits.Stacks[0]; s.Phase != v1alpha1.PhaseQueued || s.Run != "" || s.Message != w.Merge.Affected[0].Problem {
+	if s := waits.Stacks[0]; s.Phase != v1alpha1.PhaseQueued || s.Run != "" ||
+		s.Message != w.Merge.Affected[0].Problem {
 		t.Errorf("a Stack that waits: %+v", s)
 	}
 	if c := waits.Conditions[0]; c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonPullRequestPlanning {
@@ -130,29 +135,40 @@ func TestPhase(t *testing.T) {
 		// stacks of the status, and those with a Run.
 		stacks, runs int
 	}{
-		"planned":          {func(*Snapshot) {}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
-		"nothing affected": {func(w *Snapshot) { w.Merge.Affected = nil }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
+		"planned": {func(*Snapshot) {}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
+		"nothing affected": {func(w *Snapshot) { w.Merge.Affected = nil }, v1alpha1.PullRequestPlanned,
+			v1alpha1.ReasonNotAffected, 0, 0},
 		"a base that no Stack reads": {func(w *Snapshot) {
 			w.Merge.Affected, w.Merge.Unread = nil, true
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonBaseNotRead, 0, 0},
-		"not merged yet": {func(w *Snapshot) { w.Merge = nil }, v1alpha1.PullRequestMerging, v1alpha1.ReasonMerging, 0, 0},
-		"conflict":       {func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} }, v1alpha1.PullRequestConflict, v1alpha1.ReasonMergeConflict, 0, 0},
-		"problem":        {func(w *Snapshot) { w.Merge, w.Problem = nil, "submodules" }, v1alpha1.PullRequestFailed, v1alpha1.ReasonMergeFailed, 0, 0},
-		"draft":          {func(w *Snapshot) { w.PullRequest.Spec.Draft = true }, v1alpha1.PullRequestDraft, v1alpha1.ReasonDraft, 0, 0},
+		"not merged yet": {func(w *Snapshot) { w.Merge = nil }, v1alpha1.PullRequestMerging, v1alpha1.ReasonMerging, 0,
+			0},
+		"conflict": {func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} }, v1alpha1.PullRequestConflict,
+			v1alpha1.ReasonMergeConflict, 0, 0},
+		"problem": {func(w *Snapshot) { w.Merge, w.Problem = nil, "submodules" }, v1alpha1.PullRequestFailed,
+			v1alpha1.ReasonMergeFailed, 0, 0},
+		"draft": {func(w *Snapshot) { w.PullRequest.Spec.Draft = true }, v1alpha1.PullRequestDraft,
+			v1alpha1.ReasonDraft, 0, 0},
 		"draft that is planned": {func(w *Snapshot) {
 			w.PullRequest.Spec.Draft, w.Settings.Drafts = true, v1alpha1.DraftsPlan
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
-		"merged":                           {func(w *Snapshot) { w.PullRequest.Spec.State = v1alpha1.PullRequestMerged }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
-		"off":                              {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
-		"restricted":                       {restrictedTo(), v1alpha1.PullRequestAwaitingCommand, v1alpha1.ReasonAwaitingCommand, 2, 0},
-		"restricted, one Stack is allowed": {restrictedTo("net"), v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 1},
+		"merged": {func(w *Snapshot) {
+			w.PullRequest.Spec.State = v1alpha1.PullRequestMerged
+		}, v1alpha1.PullRequestEnded, v1alpha1.ReasonClosed, 0, 0},
+		"off": {func(w *Snapshot) { w.Settings = nil }, v1alpha1.PullRequestEnded,
+			v1alpha1.ReasonClosed, 0, 0},
+		"restricted": {restrictedTo(), v1alpha1.PullRequestAwaitingCommand,
+			v1alpha1.ReasonAwaitingCommand, 2, 0},
+		"restricted, one Stack is allowed": {restrictedTo("net"), v1alpha1.PullRequestPlanned,
+			v1alpha1.ReasonPullRequestPlanning, 2, 1},
 		"restricted, all are allowed": {
 			restrictedTo("net", "app"), v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2,
 		},
 		"restricted, nothing affected": {func(w *Snapshot) {
 			w.Restricted, w.Merge.Affected = "a fork", nil
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonNotAffected, 0, 0},
-		"more than maxStacks": {func(w *Snapshot) { w.Settings.MaxStacks = ptr.To(int32(1)) }, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 1, 1},
+		"more than maxStacks": {func(w *Snapshot) { w.Settings.MaxStacks = ptr.To(int32(1)) },
+			v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 1, 1},
 		"more than maxStacks, requested": {func(w *Snapshot) {
 			w.Settings.MaxStacks, w.PullRequest.Status.Commands.Requested = ptr.To(int32(1)), []string{"web/net"}
 		}, v1alpha1.PullRequestPlanned, v1alpha1.ReasonPullRequestPlanning, 2, 2},
@@ -167,7 +183,8 @@ func TestPhase(t *testing.T) {
 				runs++
 			}
 		}
-		if got.Phase != tt.want || got.Conditions[0].Reason != tt.reason || len(got.Stacks) != tt.stacks || runs != tt.runs {
+		if got.Phase != tt.want || got.Conditions[0].Reason != tt.reason || len(got.Stacks) != tt.stacks ||
+			runs != tt.runs {
 			t.Errorf("%s: %s %s, %d Stacks, %d Runs", name, got.Phase, got.Conditions[0].Reason, len(got.Stacks), runs)
 		}
 	}
@@ -177,13 +194,16 @@ func TestPhase(t *testing.T) {
 func TestOnlyOtherInputsArePlannedAgain(t *testing.T) {
 	w := pull()
 	first := next(&w)
-	w.Runs = map[Key]*v1alpha1.Run{{"web", first.Stacks[0].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Digest: "plan"}}}}
+	w.Runs = map[Key]*v1alpha1.Run{
+		{"web", first.Stacks[0].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded,
+			Plan: &v1alpha1.Plan{Digest: "plan"}}}}
 	next(&w)
 	w.Runs = nil
 	w.PullRequest.Spec.Head.Commit = headTwo
 	w.Merge.Affected[1].InputsDigest = "sha256:other"
 	second := next(&w)
-	if second.Stacks[0].Run != first.Stacks[0].Run || second.Stacks[0].Phase != v1alpha1.PhaseSucceeded || second.Stacks[0].Plan == nil {
+	if second.Stacks[0].Run != first.Stacks[0].Run || second.Stacks[0].Phase != v1alpha1.PhaseSucceeded ||
+		second.Stacks[0].Plan == nil {
 		t.Errorf("the plan of the same inputs: %+v", second.Stacks[0])
 	}
 	if second.Stacks[1].Run == first.Stacks[1].Run || second.Stacks[1].Phase != v1alpha1.PhaseQueued {
@@ -195,14 +215,17 @@ func TestOnlyOtherInputsArePlannedAgain(t *testing.T) {
 	}
 }
 
-// The comment has the texts of findings, also those of warnings. The cache has none, so the Run is read from the API server.
+// The comment has the texts of findings, also those of warnings. The cache has none, so the Run is read from the API
+// server.
 func TestFindingsOfPoliciesAreShown(t *testing.T) {
 	w := pull()
 	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
 	name := next(&w).Stacks[0].Run
-	findings := []v1alpha1.PolicyFinding{{Policy: "rules/cost.rego", Action: "RequireApproval", Message: "more than 100 EUR"}}
+	findings := []v1alpha1.PolicyFinding{{Policy: "rules/cost.rego", Action: "RequireApproval",
+		Message: "more than 100 EUR"}}
 	for range 10 {
-		findings = append(findings, v1alpha1.PolicyFinding{Policy: "rules/tags.rego", Action: "Warn", Message: strings.Repeat("no tag ", 100)})
+		findings = append(findings, v1alpha1.PolicyFinding{Policy: "rules/tags.rego", Action: "Warn",
+			Message: strings.Repeat("no tag ", 100)})
 	}
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name},
@@ -224,7 +247,8 @@ func TestFindingsOfPoliciesAreShown(t *testing.T) {
 	if got.Warned != 10 || len(got.Findings) != 5 || len(got.Findings[1].Message) > 310 {
 		t.Fatalf("%+v", got)
 	}
-	if text := comment.Render(w.reportOf(&w.PullRequest.Status), comment.Format{Limit: 65_536}); !strings.Contains(text, "more than 100 EUR") {
+	if text := comment.Render(w.reportOf(&w.PullRequest.Status), comment.Format{Limit: 65_536}); !strings.Contains(text,
+		"more than 100 EUR") {
 		t.Error(text)
 	}
 }
@@ -263,16 +287,21 @@ func TestReady(t *testing.T) {
 		want   string
 		ready  metav1.ConditionStatus
 	}{
-		"one in progress": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhasePlanning}, v1alpha1.ReasonPullRequestPlanning, metav1.ConditionUnknown},
-		"one failed":      {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed}, v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
-		"one canceled":    {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseCanceled}, v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
-		"all planned":     {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseSucceeded}, v1alpha1.ReasonPullRequestPlanned, metav1.ConditionTrue},
+		"one in progress": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhasePlanning},
+			v1alpha1.ReasonPullRequestPlanning, metav1.ConditionUnknown},
+		"one failed": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed},
+			v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
+		"one canceled": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseCanceled},
+			v1alpha1.ReasonPullRequestPlanFailed, metav1.ConditionFalse},
+		"all planned": {[2]v1alpha1.RunPhase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseSucceeded},
+			v1alpha1.ReasonPullRequestPlanned, metav1.ConditionTrue},
 	} {
 		w := pull()
 		next(&w)
 		w.Runs = map[Key]*v1alpha1.Run{}
 		for i, phase := range tt.phases {
-			w.Runs[Key{"web", w.PullRequest.Status.Stacks[i].Run}] = &v1alpha1.Run{Status: v1alpha1.RunStatus{Phase: phase}}
+			w.Runs[Key{"web", w.PullRequest.Status.Stacks[i].Run}] = &v1alpha1.Run{
+				Status: v1alpha1.RunStatus{Phase: phase}}
 		}
 		if c := next(&w).Conditions[0]; c.Reason != tt.want || c.Status != tt.ready {
 			t.Errorf("%s: %s %s", name, c.Status, c.Reason)
@@ -285,17 +314,22 @@ func TestAStackThatWaitsForACommandKeepsNoOtherBack(t *testing.T) {
 	w := pull(restrictedTo("net"))
 	w.Repository, w.Settings = repositoryOf(), repositoryOf().Spec.PullRequests
 	first := next(&w)
-	if app, net := first.Stacks[0], first.Stacks[1]; !app.AwaitsCommand || app.Run != "" || net.AwaitsCommand || net.Run == "" ||
+	if app, net := first.Stacks[0], first.Stacks[1]; !app.AwaitsCommand || app.Run != "" || net.AwaitsCommand ||
+		net.Run == "" ||
 		!strings.Contains(app.Message, "comment /cairn plan "+headOne) {
 		t.Fatalf("%+v", first.Stacks)
 	}
-	w.Runs = map[Key]*v1alpha1.Run{{"web", first.Stacks[1].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{}}}}
+	w.Runs = map[Key]*v1alpha1.Run{
+		{"web", first.Stacks[1].Run}: {Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded,
+			Plan: &v1alpha1.Plan{}}}}
 	s := next(&w)
-	if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand || c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
+	if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand ||
+		c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
 		t.Errorf("%+v", c)
 	}
 	statuses := comment.Statuses(w.reportOf(&s), "cairn", 20, nil)
-	if got := statuses[0]; got.State != comment.Pending || got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
+	if got := statuses[0]; got.State != comment.Pending ||
+		got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
 		t.Errorf("%+v", got)
 	}
 	if got := statuses[1]; got.State != comment.Pending || statuses[2].State != comment.Success {

@@ -41,8 +41,9 @@ func (w Snapshot) resolveMissing(stacks []v1alpha1.PullRequestStack) {
 	for i, s := range stacks { // each reads an output of another one of these
 		if a, ok := left[Key{s.Namespace, s.Name}]; ok && s.Run == "" {
 			stacks[i].Phase = v1alpha1.PhaseFailed
-			stacks[i].Message = runinfo.Clip(fmt.Sprintf("it reads output %s, which does not exist, of Stack %s, which "+
-				"reads outputs of this Stack that do not exist", a.missing[0].output, a.missing[0].of), maxMessage)
+			stacks[i].Message = runinfo.Clip(
+				fmt.Sprintf("it reads output %s, which does not exist, of Stack %s, which "+
+					"reads outputs of this Stack that do not exist", a.missing[0].output, a.missing[0].of), maxMessage)
 		}
 	}
 }
@@ -61,7 +62,8 @@ func resolve(s *v1alpha1.PullRequestStack, missing []missingOutput, stacks []v1a
 		switch of := stacks[i]; {
 		case of.Deferred, isUnplanned(of): // what it adds is not known before it is applied
 		case !of.Phase.Finished():
-			waits = fmt.Sprintf("waits for the plan of Stack %s in this pull request, which may add output %s", m.of, m.output)
+			waits = fmt.Sprintf("waits for the plan of Stack %s in this pull request, which may add output %s",
+				m.of, m.output)
 		case of.Phase != v1alpha1.PhaseSucceeded || of.Plan == nil:
 			failed = fmt.Sprintf("Stack %s has no output %s, and its plan in this pull request failed", m.of, m.output)
 		case !adds(of.Plan, m.output):

@@ -21,8 +21,8 @@ const (
 	// maxDependents is the maximum number of them in a status, and maxUpstreams of the reasons of each.
 	maxDependents = 100
 	maxUpstreams  = 3
-	// maxNamedOutputs is the maximum number of outputs that a message names, and maxListedOutputs of those of a plan in a
-	// status.
+	// maxNamedOutputs is the maximum number of outputs that a message names, and maxListedOutputs of those of a plan in
+	// a status.
 	maxNamedOutputs  = 5
 	maxListedOutputs = 30
 )
@@ -95,11 +95,13 @@ func (r *Reconciler) readersOf(ctx context.Context, repo *v1alpha1.Repository, o
 		if stack.Namespace != of.Namespace {
 			if grants == nil {
 				grants = &v1alpha1.StackGrantList{}
-				if err := r.Client.List(ctx, grants, client.InNamespace(of.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+				if err := r.Client.List(ctx, grants, client.InNamespace(of.Namespace),
+					client.UnsafeDisableDeepCopy); err != nil {
 					return nil, err
 				}
 			}
-			if !grants.Allow(v1alpha1.GrantStack, stack.Namespace, client.ObjectKey{Namespace: of.Namespace, Name: of.Name}) {
+			if !grants.Allow(v1alpha1.GrantStack, stack.Namespace,
+				client.ObjectKey{Namespace: of.Namespace, Name: of.Name}) {
 				continue
 			}
 		}
@@ -178,7 +180,8 @@ func (w Snapshot) setDependents(next *v1alpha1.PullRequestStatus) {
 	for i := range next.Stacks {
 		s := &next.Stacks[i]
 		key := Key{s.Namespace, s.Name}
-		if upstreams := found[key]; len(upstreams) > 0 && s.OnMerge != nil && s.OnMerge.Action != v1alpha1.StackMergeStop {
+		if upstreams := found[key]; len(upstreams) > 0 && s.OnMerge != nil &&
+			s.OnMerge.Action != v1alpha1.StackMergeStop {
 			texts := []string{messageOfUpstreams(upstreams)}
 			if s.OnMerge.Message != "" {
 				texts = append(texts, s.OnMerge.Message)

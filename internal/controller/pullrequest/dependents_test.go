@@ -63,9 +63,11 @@ func TestStacksThatAMergeChangesThroughOutputs(t *testing.T) {
 		onMerge string
 	}{
 		"an output that changes": {
-			plans:   map[string]*v1alpha1.Plan{"net": changing("update:vpc", "create:nat")},
-			readers: map[Key][]Reader{net: {reads("cluster", "vpc", "zone"), reads("other", "zone"), reads("nodes", "nat", "vpc")}},
-			want:    []string{"cluster: planned after web/net is applied (vpc)", "nodes: planned after web/net is applied (vpc, nat)"},
+			plans: map[string]*v1alpha1.Plan{"net": changing("update:vpc", "create:nat")},
+			readers: map[Key][]Reader{net: {reads("cluster", "vpc", "zone"), reads("other", "zone"),
+				reads("nodes", "nat", "vpc")}},
+			want: []string{"cluster: planned after web/net is applied (vpc)",
+				"nodes: planned after web/net is applied (vpc, nat)"},
 		},
 		"Terragrunt reads all outputs": {
 			plans:   map[string]*v1alpha1.Plan{"net": changing("update:vpc")},
@@ -85,9 +87,11 @@ func TestStacksThatAMergeChangesThroughOutputs(t *testing.T) {
 		"the readers of a dependent": {
 			plans: map[string]*v1alpha1.Plan{"net": changing("update:vpc")},
 			readers: map[Key][]Reader{
-				net: {reads("cluster", "vpc")}, {"web", "cluster"}: {reads("apps", "endpoint")}, {"web", "apps"}: {reads("dns", "ip"), reads("cluster", "ip")},
+				net: {reads("cluster", "vpc")}, {"web", "cluster"}: {reads("apps", "endpoint")},
+				{"web", "apps"}: {reads("dns", "ip"), reads("cluster", "ip")},
 			},
-			want: []string{"apps?: may be planned after web/cluster is applied", "cluster: planned after web/net is applied (vpc)",
+			want: []string{"apps?: may be planned after web/cluster is applied",
+				"cluster: planned after web/net is applied (vpc)",
 				"dns?: may be planned after web/apps is applied"},
 		},
 		"a plan that only the engine can read": {
@@ -126,7 +130,8 @@ func TestStacksThatAMergeChangesThroughOutputs(t *testing.T) {
 		"a Stack of a namespace that may not use the Repository": {
 			plans: map[string]*v1alpha1.Plan{"net": changing("update:vpc")},
 			readers: map[Key][]Reader{
-				net: {{Key: Key{"secret", "cluster"}, Outputs: []string{"vpc"}, Hidden: true}}, {"secret", "cluster"}: {reads("dns", "ip")},
+				net:                   {{Key: Key{"secret", "cluster"}, Outputs: []string{"vpc"}, Hidden: true}},
+				{"secret", "cluster"}: {reads("dns", "ip")},
 			},
 			more: 1, want: nil,
 		},
@@ -175,7 +180,8 @@ func TestDependentsAreLimited(t *testing.T) {
 	}
 	w := withPlans(map[string]*v1alpha1.Plan{"net": plan})
 	for i := range maxDependents + 5 {
-		w.Readers[net] = append(w.Readers[net], reads(fmt.Sprintf("s%03d", i), "o000", "o001", "o002", "o003", "o004", "o005"))
+		w.Readers[net] = append(w.Readers[net], reads(fmt.Sprintf("s%03d", i), "o000", "o001", "o002", "o003",
+			"o004", "o005"))
 	}
 	status := next(&w)
 	if len(status.Dependents) != maxDependents || status.MoreDependents != 5 {
@@ -197,7 +203,9 @@ func TestDependentsAreLimited(t *testing.T) {
 // Repository is not named.
 func TestReadersOfOutputs(t *testing.T) {
 	variable := func(namespace, name, output string) v1alpha1.Variable {
-		return v1alpha1.Variable{Name: output, ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Namespace: namespace, Name: name, Output: output}}}
+		return v1alpha1.Variable{Name: output,
+			ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Namespace: namespace, Name: name,
+				Output: output}}}
 	}
 	stack := func(namespace, name string, change func(*v1alpha1.Stack)) *v1alpha1.Stack {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -208,14 +216,18 @@ func TestReadersOfOutputs(t *testing.T) {
 		return func(s *v1alpha1.Stack) { s.Spec.Variables = of }
 	}
 	grant := &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "others"}}
-	grant.Spec.From = []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStack, Namespace: "apps"}, {Kind: v1alpha1.GrantStack, Namespace: "guest"}}
-	kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithIndex(&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies).
+	grant.Spec.From = []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStack, Namespace: "apps"},
+		{Kind: v1alpha1.GrantStack, Namespace: "guest"}}
+	kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithIndex(&v1alpha1.Stack{}, snapshot.DependencyIndex,
+		snapshot.IndexDependencies).
 		WithObjects(
 			stack("web", "cluster", of(variable("", "net", "vpc"), variable("", "dns", "zone"))),
 			stack("apps", "shop", of(variable("web", "net", "vpc"))),
 			stack("guest", "shop", of(variable("web", "net", "vpc"))),
 			stack("stranger", "shop", of(variable("web", "net", "vpc"))),
-			stack("web", "ordered", func(s *v1alpha1.Stack) { s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "net"}} }),
+			stack("web", "ordered", func(s *v1alpha1.Stack) {
+				s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "net"}}
+			}),
 			stack("web", "unit", func(s *v1alpha1.Stack) {
 				s.Status.Units = []v1alpha1.Unit{{Path: "live/net", Outputs: true, Stacks: []string{"net"}}}
 			}),
@@ -234,10 +246,12 @@ func TestReadersOfOutputs(t *testing.T) {
 	}
 	want := map[Key][]Reader{
 		{"web", "net"}: {
-			{Key: Key{"apps", "shop"}, Outputs: []string{"vpc"}}, {Key: Key{"guest", "shop"}, Outputs: []string{"vpc"}, Hidden: true},
+			{Key: Key{"apps", "shop"}, Outputs: []string{"vpc"}}, {Key: Key{"guest", "shop"}, Outputs: []string{"vpc"},
+				Hidden: true},
 			reads("cluster", "vpc"), {Key: Key{"web", "unit"}, All: true},
 		},
-		{"apps", "shop"}: nil, {"web", "cluster"}: {reads("dns", "endpoint")}, {"web", "unit"}: nil, {"web", "dns"}: {reads("cluster", "zone")},
+		{"apps", "shop"}: nil, {"web", "cluster"}: {reads("dns", "endpoint")}, {"web", "unit"}: nil,
+		{"web", "dns"}: {reads("cluster", "zone")},
 	}
 	if diff := cmp.Diff(want, w.Readers); diff != "" {
 		t.Error(diff)

@@ -87,7 +87,8 @@ func (d *Discovery) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if wait := last.at.Add(last.delay(interval)).Sub(now(d.Clock)); !asked && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	next := list{of: repo.UID, version: last.version, at: now(d.Clock), generation: repo.Generation, request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
+	next := list{of: repo.UID, version: last.version, at: now(d.Clock), generation: repo.Generation,
+		request: repo.Annotations[v1alpha1.RequestedAtAnnotation]}
 	if last.generation != repo.Generation {
 		next.version = ""
 	}
@@ -157,7 +158,8 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 		return err
 	}
 	var known v1alpha1.PullRequestList
-	if err := d.Client.List(ctx, &known, client.InNamespace(repo.Namespace), client.MatchingFields{repository.PullRequestIndex: repo.Name}); err != nil {
+	if err := d.Client.List(ctx, &known, client.InNamespace(repo.Namespace),
+		client.MatchingFields{repository.PullRequestIndex: repo.Name}); err != nil {
 		return err
 	}
 	rest := map[int64]*v1alpha1.PullRequest{}
@@ -179,7 +181,8 @@ func (d *Discovery) update(ctx context.Context, repo *v1alpha1.Repository, next 
 		}
 		p, err := provider.Get(ctx, int(number))
 		if pulls.KindOf(err) == pulls.NotFound {
-			p, err = pulls.PullRequest{Number: int(number), State: pulls.Closed, Head: pulls.Ref{Commit: pull.Spec.Head.Commit}, Base: pulls.Ref{Branch: pull.Spec.Base}}, nil
+			p, err = pulls.PullRequest{Number: int(number), State: pulls.Closed,
+				Head: pulls.Ref{Commit: pull.Spec.Head.Commit}, Base: pulls.Ref{Branch: pull.Spec.Base}}, nil
 		}
 		if err != nil {
 			return err
@@ -208,8 +211,10 @@ func (d *Discovery) contextInUse(ctx context.Context, repo *v1alpha1.Repository)
 		if err := d.deleteAll(ctx, client.ObjectKeyFromObject(repo)); err != nil {
 			return err
 		}
-		return &ConfigError{v1alpha1.ReasonStatusContextInUse, fmt.Sprintf("another Repository of this installation reports on these pull "+
-			"requests with the status %s: set another spec.pullRequests.statusContext", repo.Spec.PullRequests.StatusContext)}
+		return &ConfigError{v1alpha1.ReasonStatusContextInUse,
+			fmt.Sprintf("another Repository of this installation reports on these pull "+
+				"requests with the status %s: set another spec.pullRequests.statusContext",
+				repo.Spec.PullRequests.StatusContext)}
 	}
 	return nil
 }
@@ -221,7 +226,8 @@ func reportsBefore(other, repo *v1alpha1.Repository) bool {
 	if other.UID == repo.UID || theirs == nil || other.DeletionTimestamp != nil ||
 		theirs.StatusContext != repo.Spec.PullRequests.StatusContext ||
 		!apimeta.IsStatusConditionTrue(other.Status.Conditions, v1alpha1.ConditionPullRequests) ||
-		cmp.Or(other.CreationTimestamp.Compare(repo.CreationTimestamp.Time), cmp.Compare(other.Namespace, repo.Namespace),
+		cmp.Or(other.CreationTimestamp.Compare(repo.CreationTimestamp.Time),
+			cmp.Compare(other.Namespace, repo.Namespace),
 			cmp.Compare(other.Name, repo.Name)) > 0 {
 		return false
 	}
@@ -232,7 +238,8 @@ func reportsBefore(other, repo *v1alpha1.Repository) bool {
 }
 
 // write creates or updates a PullRequest.
-func (d *Discovery) write(ctx context.Context, repo *v1alpha1.Repository, provider Provider, known *v1alpha1.PullRequest, p pulls.PullRequest) error {
+func (d *Discovery) write(ctx context.Context, repo *v1alpha1.Repository, provider Provider,
+	known *v1alpha1.PullRequest, p pulls.PullRequest) error {
 	spec := specOf(repo, provider, p)
 	if known != nil {
 		if equality.Semantic.DeepEqual(known.Spec, spec) {
@@ -258,7 +265,8 @@ func specOf(repo *v1alpha1.Repository, provider Provider, p pulls.PullRequest) v
 	return v1alpha1.PullRequestSpec{
 		Repository: v1alpha1.ObjectRef{Name: repo.Name}, Number: int64(p.Number), URL: runinfo.Clip(p.URL, 2000),
 		Title: runinfo.Clip(p.Title, 255), Author: provider.User(p.Author), State: v1alpha1.PullRequestState(p.State),
-		MergeCommit: mergeCommit(p), Draft: p.Draft, Fork: p.Fork, Head: v1alpha1.PullRequestHead{Branch: runinfo.Clip(p.Head.Branch, 255), Commit: p.Head.Commit},
+		MergeCommit: mergeCommit(p), Draft: p.Draft, Fork: p.Fork,
+		Head: v1alpha1.PullRequestHead{Branch: runinfo.Clip(p.Head.Branch, 255), Commit: p.Head.Commit},
 		Base: p.Base.Branch, UpdatedAt: metav1.NewTime(p.Updated).Rfc3339Copy(),
 	}
 }
@@ -281,7 +289,8 @@ func (d *Discovery) deleted(_ context.Context, o client.Object) []reconcile.Requ
 // deleteAll deletes the PullRequests of a Repository that is deleted or does not plan pull requests any more.
 func (d *Discovery) deleteAll(ctx context.Context, repo types.NamespacedName) error {
 	var known v1alpha1.PullRequestList
-	if err := d.Client.List(ctx, &known, client.InNamespace(repo.Namespace), client.MatchingFields{repository.PullRequestIndex: repo.Name}); err != nil {
+	if err := d.Client.List(ctx, &known, client.InNamespace(repo.Namespace),
+		client.MatchingFields{repository.PullRequestIndex: repo.Name}); err != nil {
 		return err
 	}
 	var errs []error
@@ -295,11 +304,13 @@ func (d *Discovery) deleteAll(ctx context.Context, repo types.NamespacedName) er
 
 // listed returns the condition about the last list.
 func listed(err error) *metav1.Condition {
-	c := &metav1.Condition{Type: v1alpha1.ConditionPullRequests, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonListed, Message: "the open pull requests are known"}
+	c := &metav1.Condition{Type: v1alpha1.ConditionPullRequests, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonListed, Message: "the open pull requests are known"}
 	if err == nil {
 		return c
 	}
-	c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1alpha1.ReasonProviderFailed, runinfo.Clip(err.Error(), maxMessage)
+	c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1alpha1.ReasonProviderFailed,
+		runinfo.Clip(err.Error(), maxMessage)
 	if config := (*ConfigError)(nil); errors.As(err, &config) {
 		c.Reason = config.Reason
 	}

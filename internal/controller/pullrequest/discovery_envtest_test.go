@@ -35,10 +35,11 @@ type provider struct {
 
 func giteaPull(number int, state, commit string) map[string]any {
 	return map[string]any{
-		"number": number, "title": "Change", "state": state, "user": map[string]any{"login": "alice"}, "updated_at": "2026-11-27T12:00:00Z",
-		"merged": state == "closed",
-		"head":   map[string]any{"ref": "change", "sha": commit, "repo": map[string]any{"id": 1}},
-		"base":   map[string]any{"ref": "main", "sha": headTwo, "repo_id": 1, "repo": map[string]any{"id": 1}},
+		"number": number, "title": "Change", "state": state, "user": map[string]any{"login": "alice"},
+		"updated_at": "2026-11-27T12:00:00Z",
+		"merged":     state == "closed",
+		"head":       map[string]any{"ref": "change", "sha": commit, "repo": map[string]any{"id": 1}},
+		"base":       map[string]any{"ref": "main", "sha": headTwo, "repo_id": 1, "repo": map[string]any{"id": 1}},
 	}
 }
 
@@ -72,7 +73,8 @@ type discovered struct {
 
 func newDiscovered(t *testing.T, pulls ...map[string]any) *discovered {
 	d := &discovered{
-		Env:      apiserver.New(t, apiserver.Index{Of: &v1alpha1.PullRequest{}, Field: repository.PullRequestIndex, Values: repository.IndexPullRequest}),
+		Env: apiserver.New(t, apiserver.Index{Of: &v1alpha1.PullRequest{}, Field: repository.PullRequestIndex,
+			Values: repository.IndexPullRequest}),
 		provider: &provider{pulls: pulls},
 	}
 	server := httptest.NewServer(d.provider)
@@ -80,11 +82,15 @@ func newDiscovered(t *testing.T, pulls ...map[string]any) *discovered {
 	d.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "pulls"}, Data: map[string][]byte{"token": []byte("t")}})
 	d.repo = &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
 		URL: server.URL + "/acme/infra.git", PullRequests: &v1alpha1.PullRequests{
-			Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+			Provider:    v1alpha1.GitProviderGitea,
+			Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
 		},
 	}}
 	d.Make(d.repo)
-	d.Discovery = &Discovery{Client: d.Env.Client, Provider: (&Providers{Live: d.Env.Live, Web: func(*x509.CertPool) *http.Client { return http.DefaultClient }}).Of}
+	d.Discovery = &Discovery{Client: d.Env.Client,
+		Provider: (&Providers{Live: d.Env.Live, Web: func(*x509.CertPool) *http.Client {
+			return http.DefaultClient
+		}}).Of}
 	return d
 }
 
@@ -125,21 +131,24 @@ func (d *discovered) condition() string {
 	return ""
 }
 
-// An unchanged list costs one request and no write, also with a pull request that the API server rejects, such as one without commits.
+// An unchanged list costs one request and no write, also with a pull request that the API server rejects, such as one
+// without commits.
 func TestDiscovery(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne), giteaPull(2, "open", ""), giteaPull(3, "open", headTwo))
 	if result := d.look(); result.RequeueAfter != time.Minute {
 		t.Errorf("again after %s", result.RequeueAfter)
 	}
 	first := d.known()
-	if len(first) != 2 || first[1].Spec.Head.Commit != headOne || !strings.HasPrefix(first[1].Spec.Author, "gitea:127.0.0.1:") || d.condition() != v1alpha1.ReasonListed {
+	if len(first) != 2 || first[1].Spec.Head.Commit != headOne ||
+		!strings.HasPrefix(first[1].Spec.Author, "gitea:127.0.0.1:") || d.condition() != v1alpha1.ReasonListed {
 		t.Fatalf("%+v, %s", first, d.condition())
 	}
 	before := d.provider.requests.Load()
 	d.look()
 	second := d.known()
 	if n := d.provider.requests.Load() - before; n != 1 || second[1].ResourceVersion != first[1].ResourceVersion {
-		t.Errorf("an unchanged list: %d requests, version %s after %s", n, second[1].ResourceVersion, first[1].ResourceVersion)
+		t.Errorf("an unchanged list: %d requests, version %s after %s", n, second[1].ResourceVersion,
+			first[1].ResourceVersion)
 	}
 	d.provider.pulls[0] = giteaPull(1, "closed", headOne)
 	d.provider.pulls[2] = giteaPull(3, "open", headOne)
@@ -150,7 +159,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// Of two Repositories with the same statuses of the same pull requests the last one would count, also a success after a failure.
+// Of two Repositories with the same statuses of the same pull requests the last one would count, also a success after a
+// failure.
 func TestTwoRepositoriesDoNotShareAStatusContext(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne))
 	d.look()
@@ -188,7 +198,8 @@ func TestTwoRepositoriesDoNotShareAStatusContext(t *testing.T) {
 	}
 }
 
-// A provider that fails is reported and asked less and less often; nothing is deleted. burrito #333: a failure was not reported.
+// A provider that fails is reported and asked less and less often; nothing is deleted. burrito #333: a failure was not
+// reported.
 func TestDiscoveryReportsFailures(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne))
 	d.look()
@@ -198,7 +209,8 @@ func TestDiscoveryReportsFailures(t *testing.T) {
 	for range 3 {
 		waits = append(waits, d.look().RequeueAfter)
 	}
-	if waits[0] != 10*time.Second || waits[1] != 20*time.Second || waits[2] != 40*time.Second || d.condition() != v1alpha1.ReasonProviderFailed {
+	if waits[0] != 10*time.Second || waits[1] != 20*time.Second || waits[2] != 40*time.Second ||
+		d.condition() != v1alpha1.ReasonProviderFailed {
 		t.Errorf("%v, %s", waits, d.condition())
 	}
 	if len(d.known()) != 1 {
@@ -208,13 +220,15 @@ func TestDiscoveryReportsFailures(t *testing.T) {
 	if d.look(); d.condition() != v1alpha1.ReasonListed {
 		t.Error(d.condition())
 	}
-	apiserver.Must(t, d.Env.Client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "pulls"}}))
+	apiserver.Must(t, d.Env.Client.Delete(t.Context(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "pulls"}}))
 	if d.look(); d.condition() != v1alpha1.ReasonCredentialsNotFound {
 		t.Error(d.condition())
 	}
 }
 
-// A closed pull request whose commits are gone ends, and holds up no other. Bitbucket Cloud has no commits of a deleted fork.
+// A closed pull request whose commits are gone ends, and holds up no other. Bitbucket Cloud has no commits of a deleted
+// fork.
 func TestAClosedPullRequestWithoutCommitsEnds(t *testing.T) {
 	d := newDiscovered(t, giteaPull(1, "open", headOne))
 	d.look()
@@ -234,18 +248,26 @@ func TestSettingsOfAnAutomaticMerge(t *testing.T) {
 		settings v1alpha1.PullRequests
 		want     string
 	}{
-		"gitea":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")}, ""},
-		"after":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "AfterMerge", AutomaticMerge: method("Merge")}, "requires apply: BeforeMerge"},
-		"unset":  {v1alpha1.PullRequests{Provider: "Gitea", AutomaticMerge: method("Merge")}, "requires apply: BeforeMerge"},
-		"cloud":  {v1alpha1.PullRequests{Provider: "Bitbucket", Apply: "BeforeMerge", AutomaticMerge: method("Merge")}, "not supported for Bitbucket Cloud"},
-		"gitlab": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Squash")}, ""},
-		"rebase": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")}, "of GitLab is Merge or Squash"},
-		"other":  {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Octopus")}, "Unsupported value"},
+		"gitea": {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")},
+			""},
+		"after": {v1alpha1.PullRequests{Provider: "Gitea", Apply: "AfterMerge", AutomaticMerge: method("Merge")},
+			"requires apply: BeforeMerge"},
+		"unset": {v1alpha1.PullRequests{Provider: "Gitea", AutomaticMerge: method("Merge")},
+			"requires apply: BeforeMerge"},
+		"cloud": {v1alpha1.PullRequests{Provider: "Bitbucket", Apply: "BeforeMerge", AutomaticMerge: method("Merge")},
+			"not supported for Bitbucket Cloud"},
+		"gitlab": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Squash")},
+			""},
+		"rebase": {v1alpha1.PullRequests{Provider: "GitLab", Apply: "BeforeMerge", AutomaticMerge: method("Rebase")},
+			"of GitLab is Merge or Squash"},
+		"other": {v1alpha1.PullRequests{Provider: "Gitea", Apply: "BeforeMerge", AutomaticMerge: method("Octopus")},
+			"Unsupported value"},
 	} {
 		tt.settings.Credentials.Secret.Name = "pulls"
-		repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: env.Namespace, Name: name}, Spec: v1alpha1.RepositorySpec{
-			URL: "https://git.example.com/acme/infra.git", PullRequests: &tt.settings,
-		}}
+		repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: env.Namespace, Name: name},
+			Spec: v1alpha1.RepositorySpec{
+				URL: "https://git.example.com/acme/infra.git", PullRequests: &tt.settings,
+			}}
 		err := env.Client.Create(t.Context(), repo)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)

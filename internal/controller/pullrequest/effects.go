@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxSets is the maximum number of StackSets in a status, maxSetStacks of Stacks of each, and maxFields of fields of
-	// a Stack.
+	// maxSets is the maximum number of StackSets in a status, maxSetStacks of Stacks of each, and maxFields of fields
+	// of a Stack.
 	maxSets      = 20
 	maxSetStacks = 20
 	maxFields    = 10
@@ -146,7 +146,8 @@ func stacksAt(set *v1alpha1.StackSet, base rendering, stacks []v1alpha1.Stack) a
 	for _, w := range d.Writes {
 		if w.Rendered != nil {
 			at.rendered[w.Name] = w.Rendered
-			labels := map[string]string{v1alpha1.StackSetLabel: set.Name, v1alpha1.StackSetNamespaceLabel: set.Namespace}
+			labels := map[string]string{v1alpha1.StackSetLabel: set.Name,
+				v1alpha1.StackSetNamespaceLabel: set.Namespace}
 			at.stacks = append(at.stacks, stackOf(set, w.Name, labels, w.Rendered.Digest))
 		}
 	}

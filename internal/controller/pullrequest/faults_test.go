@@ -66,9 +66,10 @@ func TestACommandIsForTheHeadThatItNames(t *testing.T) {
 			restrictedTo()(&w)
 			w.PullRequest.Spec.Head.Commit = headTwo
 			next(&w)
-			provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: headTwo, comments: []pulls.Comment{
-				{ID: 1, Author: "alice", Body: body, Created: noon.Add(created)},
-			}}}
+			provider := Provider{Name: "gitlab", Host: "git.example.com",
+				Client: commented{head: headTwo, comments: []pulls.Comment{
+					{ID: 1, Author: "alice", Body: body, Created: noon.Add(created)},
+				}}}
 			r := &Reconciler{Access: allowed(nil)}
 			if _, _, err := r.commands(t.Context(), &w, provider); err != nil {
 				t.Fatal(err)
@@ -98,11 +99,13 @@ func TestEachUserOfACommitMayPlan(t *testing.T) {
 		settings v1alpha1.PullRequests
 		want     string
 	}{
-		"the author alone":           {[]string{"alice"}, v1alpha1.PullRequests{}, ""},
-		"a user without the verb":    {[]string{"alice", "mallory"}, v1alpha1.PullRequests{}, "gitlab:git.example.com:mallory, who"},
+		"the author alone": {[]string{"alice"}, v1alpha1.PullRequests{}, ""},
+		"a user without the verb": {[]string{"alice", "mallory"}, v1alpha1.PullRequests{},
+			"gitlab:git.example.com:mallory, who"},
 		"a user who is not known":    {[]string{"", "alice"}, v1alpha1.PullRequests{}, "does not know the user"},
 		"a login that cannot be one": {[]string{"a b"}, v1alpha1.PullRequests{}, "does not know the user"},
-		"a command for each head":    {[]string{"alice"}, v1alpha1.PullRequests{RequireCommand: true}, "requireCommand"},
+		"a command for each head": {[]string{"alice"}, v1alpha1.PullRequests{RequireCommand: true},
+			"requireCommand"},
 	} {
 		w := pull()
 		w.Settings, w.PullRequest.Spec.Author = &tt.settings, "gitlab:git.example.com:alice"
@@ -120,7 +123,8 @@ func TestAPullRequestIsReconciledAfterAConflict(t *testing.T) {
 	h.quiet = true
 	h.git.pulls = []*pullModel{{
 		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
-		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+		Base: refModel{Ref: "main", RepoID: 1},
 	}}
 	h.git.fetch()
 	h.settle()
@@ -149,7 +153,8 @@ func TestARejectedRunDoesNotDelayTheReportOfOthers(t *testing.T) {
 	h.quiet = true
 	open := &pullModel{
 		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
-		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+		Base: refModel{Ref: "main", RepoID: 1},
 	}
 	for len(h.git.affected(open)) < 2 || h.git.conflicts(open) {
 		open.Head.SHA = h.git.commit()
@@ -159,7 +164,8 @@ func TestARejectedRunDoesNotDelayTheReportOfOthers(t *testing.T) {
 	rejected := h.git.affected(open)[0]
 	h.api.reject = func(o client.Object) error {
 		if run, ok := o.(*v1alpha1.Run); ok && run.Spec.Stack.Name == rejected {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, o.GetName(), errors.New("exceeded quota: runs"))
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, o.GetName(),
+				errors.New("exceeded quota: runs"))
 		}
 		return nil
 	}
@@ -200,7 +206,8 @@ func TestAFailingGitProviderGetsNoRequestForEachEvent(t *testing.T) {
 	h.quiet = true
 	p := &pullModel{
 		Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
-		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+		Base: refModel{Ref: "main", RepoID: 1},
 	}
 	h.git.pulls, h.git.rejectStatus = []*pullModel{p}, 503
 	h.git.fetch()
@@ -234,8 +241,8 @@ func TestAFailingGitProviderGetsNoRequestForEachEvent(t *testing.T) {
 	}
 }
 
-// The fetch of a merge can be earlier than the list in which the pull request is merged. The merge of its head into this base
-// changes nothing, which is not what the pull request did.
+// The fetch of a merge can be earlier than the list in which the pull request is merged. The merge of its head into
+// this base changes nothing, which is not what the pull request did.
 func TestAMergeThatIsFetchedBeforeTheListKeepsTheRecord(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do       func(h *history, p *pullModel)
@@ -251,7 +258,8 @@ func TestAMergeThatIsFetchedBeforeTheListKeepsTheRecord(t *testing.T) {
 		h.quiet = true
 		p := &pullModel{
 			Number: 1, State: "open", User: userModel{"alice"}, Updated: h.now,
-			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+			Base: refModel{Ref: "main", RepoID: 1},
 		}
 		for len(h.git.affected(p)) == 0 || h.git.conflicts(p) {
 			p.Head.SHA = h.git.commit()
@@ -281,7 +289,8 @@ func TestAVerbThatIsGrantedIsNoticed(t *testing.T) {
 	h.quiet = true
 	p := &pullModel{
 		Number: 1, State: "open", User: userModel{"mallory"}, Updated: h.now,
-		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+		Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+		Base: refModel{Ref: "main", RepoID: 1},
 	}
 	for len(h.git.affected(p)) == 0 || h.git.conflicts(p) {
 		p.Head.SHA = h.git.commit()
@@ -313,7 +322,8 @@ func TestWhatPreventsAPlanIsCheckedAgain(t *testing.T) {
 	g, repo, head, _ := fetched(t) // its Stacks are suspended
 	g.Access = allowed(nil)
 	w := pull()
-	w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Author = repo.Spec.PullRequests, head, "gitlab:git.example.com:alice"
+	w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Author = repo.Spec.PullRequests, head,
+		"gitlab:git.example.com:alice"
 	merge := func(after time.Duration) *Merge {
 		t.Helper()
 		w.Now, w.Merge = noon.Add(after), nil
@@ -351,9 +361,11 @@ func TestUsersAreReadOnceForMany(t *testing.T) {
 		t.Helper()
 		before := n
 		w := pull()
-		w.Now, w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = noon.Add(after), "gitlab:git.example.com:mallory", number
+		w.Now, w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = noon.Add(after), "gitlab:git.example.com:mallory",
+			number
 		w.Merge.Base = base
-		if reason, err := restrict(t.Context(), allowed(nil), &w, provider, w.Merge.Affected); err != nil || reason == "" {
+		if reason, err := restrict(t.Context(), allowed(nil), &w, provider, w.Merge.Affected); err != nil ||
+			reason == "" {
 			t.Fatal(reason, err)
 		}
 		return n - before
@@ -377,8 +389,8 @@ func TestUsersAreReadOnceForMany(t *testing.T) {
 	}
 }
 
-// A push to the base of 37 pull requests of one user costs one request for the teams of the user, and one for the commits of
-// each (187 requests were measured, of which 155 for teams).
+// A push to the base of 37 pull requests of one user costs one request for the teams of the user, and one for the
+// commits of each (187 requests were measured, of which 155 for teams).
 func TestAPushToTheBaseReadsTeamsOnce(t *testing.T) {
 	n := 0
 	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: asked{requests: &n}, answers: &answers{}}
@@ -388,7 +400,8 @@ func TestAPushToTheBaseReadsTeamsOnce(t *testing.T) {
 			w := pull()
 			w.PullRequest.Spec.Author, w.PullRequest.Spec.Number = "gitlab:git.example.com:mallory", number
 			w.Merge.Base = base
-			if _, err := restrict(t.Context(), allowed{{"web", "app"}: true}, &w, provider, w.Merge.Affected); err != nil {
+			if _, err := restrict(t.Context(), allowed{{"web", "app"}: true}, &w, provider,
+				w.Merge.Affected); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -405,7 +418,8 @@ func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 		h.quiet = true
 		closed := &pullModel{
 			Number: 1, State: "open", User: userModel{"mallory"}, Updated: h.now, // which waits for a command
-			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+			Base: refModel{Ref: "main", RepoID: 1},
 		}
 		for len(h.git.affected(closed)) == 0 || h.git.conflicts(closed) {
 			closed.Head.SHA = h.git.commit()
@@ -418,7 +432,8 @@ func TestAClosedPullRequestIsDeletedIfItsStatusIsRejected(t *testing.T) {
 			h.now = h.now.Add(time.Second)
 			h.settle()
 		}
-		if left := h.api.objects[key{"PullRequest", "web", "infra-1"}]; left == nil || isSettled(left.(*v1alpha1.PullRequest)) != want {
+		if left := h.api.objects[key{"PullRequest", "web", "infra-1"}]; left == nil ||
+			isSettled(left.(*v1alpha1.PullRequest)) != want {
 			t.Errorf("%d: %+v", status, left)
 		}
 		h.now = h.now.Add(kept)
@@ -457,17 +472,21 @@ func fetched(t *testing.T) (g *Gatherer, repo *v1alpha1.Repository, head string,
 		}
 	}
 	must(err)
-	_, err = remote.Commit(gitserver.Change{Message: "Begin", Files: map[string]string{"dev/main.tf": "# 1", "prod/main.tf": "# 1"}})
+	_, err = remote.Commit(gitserver.Change{Message: "Begin", Files: map[string]string{"dev/main.tf": "# 1",
+		"prod/main.tf": "# 1"}})
 	must(err)
-	_, err = remote.Commit(gitserver.Change{Branch: "dev", Onto: "main", Message: "dev", Files: map[string]string{"readme.md": "dev"}})
+	_, err = remote.Commit(gitserver.Change{Branch: "dev", Onto: "main", Message: "dev",
+		Files: map[string]string{"readme.md": "dev"}})
 	must(err)
-	head, err = remote.Commit(gitserver.Change{Branch: "change", Onto: "main", Message: "Change", Files: map[string]string{"dev/main.tf": "# 2", "prod/main.tf": "# 2"}})
+	head, err = remote.Commit(gitserver.Change{Branch: "change", Onto: "main", Message: "Change",
+		Files: map[string]string{"dev/main.tf": "# 2", "prod/main.tf": "# 2"}})
 	must(err)
 	web, err := gitserver.ServeHTTP(repos, false)
 	must(err)
 	t.Cleanup(func() { _ = web.Close() })
 	repo = repositoryOf()
-	repo.Spec.URL, repo.Spec.Ref, repo.Spec.Timeout = web.URL+remote.Path(), "main", &metav1.Duration{Duration: time.Minute}
+	repo.Spec.URL, repo.Spec.Ref, repo.Spec.Timeout = web.URL+remote.Path(), "main", &metav1.Duration{
+		Duration: time.Minute}
 	mirrors, over := repository.NewMirrors(t.TempDir()), make(chan error, 1)
 	mirrors.Egress = egresstest.Loopback()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -488,14 +507,15 @@ func fetched(t *testing.T) (g *Gatherer, repo *v1alpha1.Repository, head string,
 		}
 	}
 	g = &Gatherer{
-		Client: stacksOf{stacks: []v1alpha1.Stack{stack("dev", "dev"), stack("prod", "main")}}, Codes: code.NewCodes(mirrors),
+		Client: stacksOf{stacks: []v1alpha1.Stack{stack("dev", "dev"), stack("prod", "main")}},
+		Codes:  code.NewCodes(mirrors),
 		Access: allowed{{"web", "dev"}: true},
 	}
 	return g, repo, head, stop
 }
 
-// A command allows the plans of the Stacks that its author may plan. Who opened a pull request can change its base, and with it the
-// affected Stacks.
+// A command allows the plans of the Stacks that its author may plan. Who opened a pull request can change its base, and
+// with it the affected Stacks.
 func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 	g, repo, head, _ := fetched(t)
 	w := Snapshot{Now: noon, Settings: repo.Spec.PullRequests, PullRequest: &v1alpha1.PullRequest{
@@ -505,9 +525,10 @@ func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 			Head: v1alpha1.PullRequestHead{Commit: head}, Base: "dev", UpdatedAt: metav1.NewTime(noon),
 		},
 	}}
-	provider := Provider{Name: "gitlab", Host: "git.example.com", Client: commented{head: head, comments: []pulls.Comment{
-		{ID: 1, Author: "alice", Body: "/cairn plan " + head, Created: noon.Add(time.Minute)},
-	}}}
+	provider := Provider{Name: "gitlab", Host: "git.example.com",
+		Client: commented{head: head, comments: []pulls.Comment{
+			{ID: 1, Author: "alice", Body: "/cairn plan " + head, Created: noon.Add(time.Minute)},
+		}}}
 	gathered := func() v1alpha1.PullRequestPhase {
 		t.Helper()
 		w.Merge, w.Restricted, w.Problem, w.Waits = nil, "", "", ""
@@ -529,7 +550,8 @@ func TestACommandDoesNotAllowStacksThatItsAuthorMayNotPlan(t *testing.T) {
 	}
 	w.PullRequest.Spec.Base = "main" // by Mallory
 	if phase := gathered(); phase != v1alpha1.PullRequestAwaitingCommand {
-		t.Errorf("it is %s, with Stack %s that no user with the verb plan allowed", phase, w.PullRequest.Status.Stacks[0].Name)
+		t.Errorf("it is %s, with Stack %s that no user with the verb plan allowed", phase,
+			w.PullRequest.Status.Stacks[0].Name)
 	}
 }
 
@@ -540,7 +562,8 @@ func TestAMergeOfWhatTheBaseHasIsEmpty(t *testing.T) {
 		w := pull()
 		w.Settings, w.PullRequest.Spec.Head.Commit, w.PullRequest.Spec.Base = repo.Spec.PullRequests, head, base
 		w.PullRequest.UID = types.UID(base)
-		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil || w.Merge.Empty != want || w.Merge.Unread != want {
+		if err := g.Merge(t.Context(), &w, repo, Provider{}); err != nil || w.Merge.Empty != want ||
+			w.Merge.Unread != want {
 			t.Errorf("into %s: %+v, %v", base, w.Merge, err)
 		}
 	}
@@ -573,7 +596,8 @@ func TestTooManyTeamsAreReported(t *testing.T) {
 	now := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest)
 	r := &Reconciler{Client: &kube{history: h}}
 	result, err := r.retry(t.Context(), now, fmt.Errorf("merge: %w", pulls.ErrTooMany))
-	if got := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered.Failure; err != nil || result.RequeueAfter == 0 || got == "" {
+	if got := h.api.objects[keyOf(o)].(*v1alpha1.PullRequest).Status.Delivered.Failure; err != nil ||
+		result.RequeueAfter == 0 || got == "" {
 		t.Errorf("%+v, %v, failure %q", result, err, got)
 	}
 }

@@ -170,7 +170,8 @@ func (w *Snapshot) reportCode(repo *v1alpha1.Repository, err error) error {
 
 // gatherAffected finds the affected Stacks. It is complete unless the inputs of one wait for something.
 func (g *Gatherer) gatherAffected(
-	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *code.Proposal, stacks []v1alpha1.Stack,
+	ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider, proposal *code.Proposal,
+	stacks []v1alpha1.Stack,
 ) (complete bool, err error) {
 	var affected []*v1alpha1.Stack
 	for i := range stacks {
@@ -245,7 +246,8 @@ func (g *Gatherer) stacks(ctx context.Context, repo *v1alpha1.Repository, branch
 		return nil, err
 	}
 	stacks := slices.DeleteFunc(list.Items, func(s v1alpha1.Stack) bool {
-		return s.DeletionTimestamp != nil || !repository.Allows(repo, s.Namespace) || !g.Codes.Reads(ctx, repo, &s, branch)
+		return s.DeletionTimestamp != nil || !repository.Allows(repo, s.Namespace) ||
+			!g.Codes.Reads(ctx, repo, &s, branch)
 	})
 	slices.SortFunc(stacks, func(a, b v1alpha1.Stack) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -285,7 +287,8 @@ func (g *Gatherer) storeInputs(
 	if w.Problem != nil {
 		into.Problem, into.Waits = w.Problem.Message, w.Problem.Transient
 		for _, m := range w.MissingOutputs {
-			into.missing = append(into.missing, missingOutput{of: Key{m.Stack.Namespace, m.Stack.Name}, output: m.Output})
+			into.missing = append(into.missing, missingOutput{of: Key{m.Stack.Namespace, m.Stack.Name},
+				output: m.Output})
 		}
 		return nil
 	}
@@ -304,7 +307,8 @@ func (g *Gatherer) gatherDestroy(
 ) error {
 	if applied == "" {
 		into.Empty = true
-		into.Problem = "the pull request deletes directory " + into.DeletedDirectory + ", and the Stack was never applied: there is nothing to destroy"
+		into.Problem = "the pull request deletes directory " + into.DeletedDirectory +
+			", and the Stack was never applied: there is nothing to destroy"
 		return nil
 	}
 	doc, err := g.Inputs.Get(ctx, applied)
@@ -320,7 +324,8 @@ func hashOf(repo *v1alpha1.Repository, stacks []v1alpha1.Stack) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d\n", repo.UID, repo.Generation)
 	for i := range stacks {
-		fmt.Fprintf(h, "%s %d %v %v\n", stacks[i].UID, stacks[i].Generation, stacks[i].Status.VariableSets, stacks[i].Status.StackPolicies)
+		fmt.Fprintf(h, "%s %d %v %v\n", stacks[i].UID, stacks[i].Generation, stacks[i].Status.VariableSets,
+			stacks[i].Status.StackPolicies)
 	}
 	return h.Sum64()
 }

@@ -19,7 +19,8 @@ import (
 	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
-// gitModel is the Git provider with its API, and the merges of its pull requests. Alice has the verb plan, Mallory does not.
+// gitModel is the Git provider with its API, and the merges of its pull requests. Alice has the verb plan, Mallory does
+// not.
 type gitModel struct {
 	*history
 	pulls    []*pullModel
@@ -91,7 +92,9 @@ type commentModel struct {
 }
 
 func newGitModel(h *history) *gitModel {
-	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{}, shared: map[string]bool{}, fetched: map[string]bool{}, committers: map[string]string{}, landed: map[string]bool{}}
+	g := &gitModel{history: h, statuses: map[string]map[string]string{}, writers: map[string]map[*process]bool{},
+		shared: map[string]bool{}, fetched: map[string]bool{}, committers: map[string]string{},
+		landed: map[string]bool{}}
 	g.base = g.commit()
 	return g
 }
@@ -115,7 +118,8 @@ func (g *gitModel) act() {
 	if len(g.pulls) == 0 || len(g.pulls) < 3 && g.rand.IntN(6) == 0 {
 		p := &pullModel{
 			Number: len(g.pulls) + 1, Title: "Change", State: "open", User: userModel{"alice"},
-			Head: refModel{Ref: "change", SHA: g.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+			Head:    refModel{Ref: "change", SHA: g.commit(), Repo: map[string]int{"id": 1}},
+			Base:    refModel{Ref: "main", RepoID: 1},
 			Updated: g.now.Truncate(time.Second),
 		}
 		switch g.rand.IntN(4) {
@@ -153,7 +157,8 @@ func (g *gitModel) act() {
 		if g.rand.IntN(3) == 0 { // of an earlier head, or of another pull request
 			seen = fmt.Sprintf("%040x", 1+g.rand.IntN(g.commits))
 		}
-		text := []string{"/cairn plan", "/cairn plan " + seen, "/cairn plan net", "/cairn apply", "nice"}[g.rand.IntN(5)]
+		text := []string{"/cairn plan", "/cairn plan " + seen, "/cairn plan net", "/cairn apply",
+			"nice"}[g.rand.IntN(5)]
 		g.add(p, who, text)
 	case n < 14:
 		if g.rand.IntN(2) == 0 && p.State == "open" {
@@ -205,8 +210,9 @@ func (g *gitModel) add(p *pullModel, who, text string) *commentModel {
 	g.last++
 	p.Updated = g.now.Truncate(time.Second)
 	c := &commentModel{
-		ID: g.last, User: userModel{who}, Body: text, Created: g.now.Truncate(time.Second), Updated: g.now.Truncate(time.Second),
-		pull: p.Number,
+		ID: g.last, User: userModel{who}, Body: text, Created: g.now.Truncate(time.Second),
+		Updated: g.now.Truncate(time.Second),
+		pull:    p.Number,
 	}
 	g.comments = append(g.comments, c)
 	g.tracef("%s comments on pull request %d: %.40q", who, p.Number, text)
@@ -234,7 +240,8 @@ func (g *gitModel) commentsOf(number int, by string) (found []*commentModel) {
 
 // restricted reports whether nothing of a pull request may run without a command.
 func (g *gitModel) restricted(p *pullModel) bool {
-	return p.User.Login != "alice" && p.User.Login != g.granted || p.Head.Repo["id"] != 1 || g.committers[p.Head.SHA] != ""
+	return p.User.Login != "alice" && p.User.Login != g.granted || p.Head.Repo["id"] != 1 ||
+		g.committers[p.Head.SHA] != ""
 }
 
 // affected returns the names of the Stacks that a pull request affects.
@@ -268,7 +275,8 @@ func (g *gitModel) Merge(ctx context.Context, w *Snapshot, _ *v1alpha1.Repositor
 		return nil
 	}
 	p := &pullModel{Head: refModel{SHA: spec.Head.Commit}}
-	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{Head: spec.Head.Commit, Base: g.base}, Empty: g.landed[spec.Head.Commit]}
+	w.Merge = &Merge{PullRequestMerge: v1alpha1.PullRequestMerge{Head: spec.Head.Commit, Base: g.base},
+		Empty: g.landed[spec.Head.Commit]}
 	if g.conflicts(p) {
 		w.Merge.Conflicts = []string{"main.tf"}
 		return nil
@@ -345,8 +353,8 @@ func (g *gitModel) expected(p *pullModel) (v1alpha1.PullRequestPhase, string) {
 	return v1alpha1.PullRequestPlanned, "success"
 }
 
-// allowed reports whether Alice allowed the head. A command that is read before the head is known is rejected, and a user
-// repeats it.
+// allowed reports whether Alice allowed the head. A command that is read before the head is known is rejected, and a
+// user repeats it.
 func (g *gitModel) allowed(p *pullModel) bool {
 	o := g.api.objects[key{"PullRequest", "web", fmt.Sprintf("infra-%d", p.Number)}]
 	pull, ok := o.(*v1alpha1.PullRequest)
@@ -356,7 +364,10 @@ func (g *gitModel) allowed(p *pullModel) bool {
 // provider returns a client of the model.
 func (g *gitModel) provider() Provider {
 	c := pulls.NewGitea(pulls.GiteaOptions{
-		URL: "https://git.example.com", Owner: "acme", Name: "infra", Token: "t", Web: &http.Client{Transport: g}, Now: func() time.Time { return g.now },
+		URL: "https://git.example.com", Owner: "acme", Name: "infra", Token: "t", Web: &http.Client{Transport: g},
+		Now: func() time.Time {
+			return g.now
+		},
 	})
 	return Provider{Client: c, Name: "gitea", Host: "git.example.com"}
 }
@@ -395,7 +406,8 @@ func (g *gitModel) RoundTrip(r *http.Request) (*http.Response, error) {
 		total = len(list)
 	}
 	return &http.Response{
-		StatusCode: status, Header: http.Header{"X-Total-Count": {strconv.Itoa(total)}}, Body: io.NopCloser(bytes.NewReader(data)), Request: r,
+		StatusCode: status, Header: http.Header{"X-Total-Count": {strconv.Itoa(total)}},
+		Body: io.NopCloser(bytes.NewReader(data)), Request: r,
 	}, err
 }
 
@@ -423,7 +435,9 @@ func (g *gitModel) answer(r *http.Request, what string, body []byte) (int, any) 
 				open = append(open, p)
 			}
 		}
-		slices.SortStableFunc(open, func(a, b *pullModel) int { return cmp.Or(b.Updated.Compare(a.Updated), a.Number-b.Number) })
+		slices.SortStableFunc(open, func(a, b *pullModel) int {
+			return cmp.Or(b.Updated.Compare(a.Updated), a.Number-b.Number)
+		})
 		return http.StatusOK, open
 	case strings.HasSuffix(what, "/commits") && is("GET "+repo+"pulls/%d/commits", &number):
 		if p := g.pull(number); p != nil {

@@ -81,12 +81,15 @@ func TestOtherPullRequestsShowAHold(t *testing.T) {
 	}
 	key := Key{"web", "net"}
 	w := heldSnapshot()
-	w.Merge = &Merge{Affected: []Affected{{Key: key, Rules: &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyManual}}}}}
+	w.Merge = &Merge{Affected: []Affected{
+		{Key: key, Rules: &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: v1alpha1.ApplyManual}}}}}
 	w.Holders = map[Key]*v1alpha1.StackHold{key: hold}
 	stacks := []v1alpha1.PullRequestStack{planned}
 	w.setOnMerge(stacks)
-	const want = "pull request 13 is applied to it until it is merged or closed, or until 2026-11-27 12:00 UTC; spec.apply"
-	if next := stacks[0].OnMerge; next.Action != v1alpha1.StackMergeWait || !strings.HasPrefix(next.Message, want) || len(next.Rules) != 1 {
+	const want = "pull request 13 is applied to it until it is merged or closed, or until 2026-11-27 12:00 " +
+		"UTC; spec.apply"
+	if next := stacks[0].OnMerge; next.Action != v1alpha1.StackMergeWait || !strings.HasPrefix(next.Message, want) ||
+		len(next.Rules) != 1 {
 		t.Errorf("it has %+v", next)
 	}
 	w.Merge.Affected[0].Rules.Spec.Suspend = true
@@ -113,36 +116,45 @@ func TestHoldsOfAPullRequest(t *testing.T) {
 		"another pull request is applied": {heldSnapshot(func(_ *Snapshot, s *v1alpha1.Stack) {
 			s.Status.Hold = &v1alpha1.StackHold{UID: "of 13", Number: 13}
 		}), v1alpha1.StackApplyWaiting, ""},
-		"it is merged, and the base is not fetched": {heldSnapshot(in(v1alpha1.PullRequestMerged)), v1alpha1.StackApplyApplied, ""},
-		"it is merged, and the base has it": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
-			w.MergeInBase = true
-		}), v1alpha1.StackApplyApplied, v1alpha1.HoldMerged},
+		"it is merged, and the base is not fetched": {heldSnapshot(in(v1alpha1.PullRequestMerged)),
+			v1alpha1.StackApplyApplied, ""},
+		"it is merged, and the base has it": {heldSnapshot(in(v1alpha1.PullRequestMerged),
+			func(w *Snapshot, _ *v1alpha1.Stack) {
+				w.MergeInBase = true
+			}), v1alpha1.StackApplyApplied, v1alpha1.HoldMerged},
 		// Whether the base has it cannot be found: what leaves it has to be approved.
-		"it is merged without a known commit": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
-			w.PullRequest.Spec.MergeCommit = ""
-		}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
-		"it is merged into another branch": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
-			w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "release", "main"
-		}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
-		"it is merged into the branch": {heldSnapshot(in(v1alpha1.PullRequestMerged), func(w *Snapshot, _ *v1alpha1.Stack) {
-			w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "main", "main"
-		}), v1alpha1.StackApplyApplied, v1alpha1.HoldMerged},
+		"it is merged without a known commit": {heldSnapshot(in(v1alpha1.PullRequestMerged),
+			func(w *Snapshot, _ *v1alpha1.Stack) {
+				w.PullRequest.Spec.MergeCommit = ""
+			}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
+		"it is merged into another branch": {heldSnapshot(in(v1alpha1.PullRequestMerged),
+			func(w *Snapshot, _ *v1alpha1.Stack) {
+				w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "release", "main"
+			}), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
+		"it is merged into the branch": {heldSnapshot(in(v1alpha1.PullRequestMerged),
+			func(w *Snapshot, _ *v1alpha1.Stack) {
+				w.MergeInBase, w.PullRequest.Spec.Base, w.PullRequest.Status.Holds[0].Branch = true, "main", "main"
+			}), v1alpha1.StackApplyApplied, v1alpha1.HoldMerged},
 		"it is closed": {heldSnapshot(in(v1alpha1.PullRequestClosed)), v1alpha1.StackApplyApplied, v1alpha1.HoldClosed},
 		"the Stack is deleted": {heldSnapshot(func(w *Snapshot, _ *v1alpha1.Stack) {
 			w.Held = nil
 		}), v1alpha1.StackApplyDeleted, v1alpha1.HoldClosed},
 		"the deadline is a second later": {heldSnapshot(atDeadline(-time.Second)), v1alpha1.StackApplyApplied, ""},
 		// The Stack decides that, and not while an apply is in progress.
-		"the deadline has passed, and the Stack has its code": {heldSnapshot(atDeadline(0)), v1alpha1.StackApplyApplied, ""},
-		"the deadline has passed, and the Stack has left it": {heldSnapshot(atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
-			s.Status.Hold = nil
-		}), v1alpha1.StackApplyApplied, v1alpha1.HoldExpired},
-		"the deadline has passed, and another pull request is applied": {heldSnapshot(atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
-			s.Status.Hold = &v1alpha1.StackHold{UID: "of 13", Number: 13}
-		}), v1alpha1.StackApplyWaiting, v1alpha1.HoldExpired},
-		"it is merged, and the deadline would have passed": {heldSnapshot(in(v1alpha1.PullRequestMerged), atDeadline(0), func(_ *Snapshot, s *v1alpha1.Stack) {
-			s.Status.Hold = nil
-		}), v1alpha1.StackApplyApplied, ""},
+		"the deadline has passed, and the Stack has its code": {heldSnapshot(atDeadline(0)), v1alpha1.StackApplyApplied,
+			""},
+		"the deadline has passed, and the Stack has left it": {heldSnapshot(atDeadline(0),
+			func(_ *Snapshot, s *v1alpha1.Stack) {
+				s.Status.Hold = nil
+			}), v1alpha1.StackApplyApplied, v1alpha1.HoldExpired},
+		"the deadline has passed, and another pull request is applied": {heldSnapshot(atDeadline(0),
+			func(_ *Snapshot, s *v1alpha1.Stack) {
+				s.Status.Hold = &v1alpha1.StackHold{UID: "of 13", Number: 13}
+			}), v1alpha1.StackApplyWaiting, v1alpha1.HoldExpired},
+		"it is merged, and the deadline would have passed": {heldSnapshot(in(v1alpha1.PullRequestMerged), atDeadline(0),
+			func(_ *Snapshot, s *v1alpha1.Stack) {
+				s.Status.Hold = nil
+			}), v1alpha1.StackApplyApplied, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tt.w.nextHolds()[0]
@@ -172,7 +184,8 @@ func TestCommandsHoldAndUnlock(t *testing.T) {
 	w.hold(result(command.Allowed), command.Snapshot{User: "bob"})
 	w.hold(result(command.Allowed), command.Snapshot{User: "carol"})
 	holds := w.PullRequest.Status.Holds
-	if len(holds) != 1 || holds[0].Base != "base one" || holds[0].Branch != "main" || holds[0].Head != "head one" || holds[0].By != "carol" {
+	if len(holds) != 1 || holds[0].Base != "base one" || holds[0].Branch != "main" || holds[0].Head != "head one" ||
+		holds[0].By != "carol" {
 		t.Fatalf("two commands: %+v", holds)
 	}
 	w.unlock(result(command.Forbidden))
@@ -194,7 +207,8 @@ func TestRevisionOfAHead(t *testing.T) {
 	w := heldSnapshot()
 	head := w.PullRequest.Spec.Head.Commit
 	for revision, want := range map[string]bool{
-		"pull/12@sha1:" + head: true, "main@sha1:" + head: false, "pull/1@sha1:" + head: false, "pull/123@sha1:" + head: false,
+		"pull/12@sha1:" + head: true, "main@sha1:" + head: false, "pull/1@sha1:" + head: false, "pull/123@sha1:" +
+			head: false,
 		"pull/12@sha1:" + strings.Repeat("b", 40): false, "": false,
 	} {
 		if got := w.isOf(revision, head); got != want {
@@ -249,7 +263,8 @@ func TestVerbsOfCommands(t *testing.T) {
 		command.Plan: {stacks: "plan"}, command.Apply: {stacks: "apply"}, command.Unlock: {stacks: "apply"},
 		command.Approve: {runs: "approve"}, command.Reject: {runs: "reject"},
 	} {
-		for _, has := range []onlyVerb{{stacks: "plan"}, {stacks: "apply"}, {runs: "approve"}, {runs: "reject"}, {runs: "apply"}} {
+		for _, has := range []onlyVerb{{stacks: "plan"}, {stacks: "apply"}, {runs: "approve"}, {runs: "reject"},
+			{runs: "apply"}} {
 			r := &Reconciler{Access: has}
 			facts := command.Snapshot{Command: command.Command{Verb: verb}}
 			got, err := r.verbsOf(t.Context(), "bob", nil, facts, Key{"web", "net"})
@@ -262,9 +277,10 @@ func TestVerbsOfCommands(t *testing.T) {
 
 // TestAStackOfAStageIsAppliedAfterTheMerge checks what depends on the stage of a Pipeline that selects a Stack.
 func TestAStackOfAStageIsAppliedAfterTheMerge(t *testing.T) {
-	_, status := decided(t, stackCase{name: "net", plan: v1alpha1.Plan{Changes: true, Change: 1}, stack: func(s *v1alpha1.Stack) {
-		s.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production"}
-	}})
+	_, status := decided(t, stackCase{name: "net", plan: v1alpha1.Plan{Changes: true, Change: 1},
+		stack: func(s *v1alpha1.Stack) {
+			s.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production"}
+		}})
 	if stage := status.Stacks[0].OnMerge.Stage; stage != "shop/production" {
 		t.Errorf("its stage is %q", stage)
 	}

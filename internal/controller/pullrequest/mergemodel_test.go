@@ -52,7 +52,8 @@ func newMergeModel(h *history) *mergeModel {
 }
 
 func setReady(stack *v1alpha1.Stack, status metav1.ConditionStatus, reason string) {
-	stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: "it is " + reason}}
+	stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason,
+		Message: "it is " + reason}}
 }
 
 // push adds a commit of the base, in which a head changes the code of Stacks.
@@ -116,7 +117,8 @@ func (m *mergeModel) put(o client.Object) {
 func (m *mergeModel) order() (all []int) {
 	base := m.bases[len(m.bases)-1]
 	for i, name := range stackNames {
-		if s := m.stack(name).Status; s.InputsDigest != base.code[name] || s.AppliedInputsDigest != s.InputsDigest || s.CurrentRun != "" {
+		if s := m.stack(name).Status; s.InputsDigest != base.code[name] || s.AppliedInputsDigest != s.InputsDigest ||
+			s.CurrentRun != "" {
 			all = append(all, i)
 		}
 	}
@@ -140,14 +142,17 @@ func (m *mergeModel) stepOf(stack *v1alpha1.Stack) bool {
 		setReady(stack, metav1.ConditionUnknown, v1alpha1.ReasonRunning)
 		return true
 	}
-	if s.AppliedInputsDigest == s.InputsDigest || readyReason(s) == v1alpha1.ReasonRunFailed && !m.quiet && m.rand.IntN(2) == 0 {
+	if s.AppliedInputsDigest == s.InputsDigest || readyReason(s) == v1alpha1.ReasonRunFailed && !m.quiet &&
+		m.rand.IntN(2) == 0 {
 		return false
 	}
 	m.runs++
 	run := &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: fmt.Sprintf("%s-%d", stack.Name, m.runs), UID: types.UID(fmt.Sprint(m.runs))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: fmt.Sprintf("%s-%d", stack.Name, m.runs),
+			UID: types.UID(fmt.Sprint(m.runs))},
 		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: v1alpha1.OperationApply, InputsDigest: s.InputsDigest, Revision: s.Revision,
+			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: v1alpha1.OperationApply,
+			InputsDigest: s.InputsDigest, Revision: s.Revision,
 		},
 	}
 	m.put(run)
@@ -161,7 +166,8 @@ func (m *mergeModel) stepOfRun(stack *v1alpha1.Stack) bool {
 	run := clone(m.api.objects[key{"Run", "web", s.CurrentRun}]).(*v1alpha1.Run)
 	to := func(phase v1alpha1.RunPhase, reason string) {
 		run.Status.Phase = phase
-		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: reason, Message: "it is " + reason}}
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: reason,
+			Message: "it is " + reason}}
 	}
 	switch phase := run.Status.Phase; {
 	case phase == "":
@@ -185,7 +191,8 @@ func (m *mergeModel) stepOfRun(stack *v1alpha1.Stack) bool {
 		s.CurrentRun, s.AppliedInputsDigest = "", run.Spec.InputsDigest
 		s.History = append(s.History, v1alpha1.PastRun{
 			Name: run.Name, Operation: run.Spec.Operation, Applied: true,
-			Details: &v1alpha1.PastDetails{Revision: run.Spec.Revision, InputsDigest: run.Spec.InputsDigest, Plan: &v1alpha1.Plan{Changes: true, Add: 1}},
+			Details: &v1alpha1.PastDetails{Revision: run.Spec.Revision, InputsDigest: run.Spec.InputsDigest,
+				Plan: &v1alpha1.Plan{Changes: true, Add: 1}},
 		})
 	}
 	m.put(run)
@@ -206,8 +213,8 @@ func (m *mergeModel) checkApply(pull *v1alpha1.PullRequest) {
 	}
 }
 
-// checkApplied checks that a merged pull request reports in the end that its Stacks applied the merge: with the status of
-// the merge commit, the comment, and a second one if something was applied.
+// checkApplied checks that a merged pull request reports in the end that its Stacks applied the merge: with the status
+// of the merge commit, the comment, and a second one if something was applied.
 func (m *mergeModel) checkApplied(pull *v1alpha1.PullRequest) {
 	s, number := pull.Status, int(pull.Spec.Number)
 	if pull.Spec.State != v1alpha1.PullRequestMerged || s.Apply == nil {
@@ -216,7 +223,8 @@ func (m *mergeModel) checkApplied(pull *v1alpha1.PullRequest) {
 	if s.Phase != v1alpha1.PullRequestApplied || !isReported(pull) {
 		m.violates("pull request %d is merged and %s: %+v, %+v", number, s.Phase, s.Apply, s.Delivered)
 	}
-	if commit := pull.Spec.MergeCommit; len(m.git.writers[commit]) < 2 && m.git.statuses[commit]["cairn/apply"] != "success" {
+	if commit := pull.Spec.MergeCommit; len(m.git.writers[commit]) < 2 &&
+		m.git.statuses[commit]["cairn/apply"] != "success" {
 		m.violates("the merge commit of pull request %d has the statuses %v", number, m.git.statuses[commit])
 	}
 	if len(m.git.writers[commentsOf(number)]) > 1 {
@@ -236,11 +244,13 @@ func (m *mergeModel) checkApplied(pull *v1alpha1.PullRequest) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		m.violates("pull request %d has %d comments:\n%s\nwant:\n%s", number, len(got), strings.Join(got, "\n---\n"), strings.Join(want, "\n---\n"))
+		m.violates("pull request %d has %d comments:\n%s\nwant:\n%s", number, len(got), strings.Join(got, "\n---\n"),
+			strings.Join(want, "\n---\n"))
 	}
 }
 
-// checkComments checks that a pull request never gets more than two comments, and the second one not before it is merged.
+// checkComments checks that a pull request never gets more than two comments, and the second one not before it is
+// merged.
 func (m *mergeModel) checkComments(number int) {
 	most := 1
 	if m.git.pull(number).Merged {
@@ -276,7 +286,8 @@ func (m mergedModel) IsSame(_ context.Context, stack *v1alpha1.Stack, revision s
 
 func (m mergedModel) IsRead(_ context.Context, stack *v1alpha1.Stack) (bool, error) {
 	s := m.stack(stack.Name).Status
-	return s.InputsDigest == m.bases[len(m.bases)-1].code[stack.Name] || readyReason(&s) == v1alpha1.ReasonModuleNotFound, nil
+	return s.InputsDigest == m.bases[len(m.bases)-1].code[stack.Name] ||
+		readyReason(&s) == v1alpha1.ReasonModuleNotFound, nil
 }
 
 // isOwnRun reports whether an object is a Run that no pull request has.

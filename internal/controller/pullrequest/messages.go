@@ -292,7 +292,8 @@ func (w Snapshot) reportOf(s *v1alpha1.PullRequestStatus) comment.PullRequest {
 	for _, one := range s.Stacks {
 		stack := comment.Stack{
 			Namespace: one.Namespace, Name: one.Name, Phase: one.Phase, Plan: one.Plan, Backend: one.Backend,
-			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand, Deferred: one.Deferred,
+			DeletedDirectory: one.DeletedDirectory, New: one.New, AwaitsCommand: one.AwaitsCommand,
+			Deferred:     one.Deferred,
 			UnappliedRun: one.UnappliedRun,
 		}
 		if one.Approval != nil {

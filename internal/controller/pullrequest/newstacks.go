@@ -118,8 +118,8 @@ func (g *Gatherer) gatherNewInputs(
 		return nil
 	}
 	if name := secretOfSet(rendered, stack); name != "" {
-		into.Problem = fmt.Sprintf("variable %s is from an object that a VariableSet names, and the pull request chooses the "+
-			"labels by which it selects the Stack: it is planned after the merge", name)
+		into.Problem = fmt.Sprintf("variable %s is from an object that a VariableSet names, and the pull request "+
+			"chooses the labels by which it selects the Stack: it is planned after the merge", name)
 		return nil
 	}
 	return g.storeInputs(ctx, repo, stack, proposal, into)

@@ -26,7 +26,8 @@ func TestAPIServerValidatesANewStack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAdding(t, func(s *v1alpha1.StackSet) {
-				s.Spec.Template.Spec.Raw = []byte(strings.Replace(string(s.Spec.Template.Spec.Raw), "{", "{"+tt.spec+",", 1))
+				s.Spec.Template.Spec.Raw = []byte(strings.Replace(string(s.Spec.Template.Spec.Raw), "{",
+					"{"+tt.spec+",", 1))
 			})
 			a.server = e.Client
 			w := a.merge(allowed(nil))
@@ -35,7 +36,8 @@ func TestAPIServerValidatesANewStack(t *testing.T) {
 				t.Errorf("%+v", status.Stacks)
 			}
 			ready := status.Conditions[0]
-			if failed := ready.Status == metav1.ConditionFalse; failed != (tt.problem != "") || !strings.Contains(ready.Message, tt.problem) {
+			if failed := ready.Status == metav1.ConditionFalse; failed != (tt.problem != "") ||
+				!strings.Contains(ready.Message, tt.problem) {
 				t.Errorf("%+v", ready)
 			}
 			var stacks v1alpha1.StackList

@@ -97,8 +97,8 @@ func (a *adding) merge(access Access, changes ...func(*Snapshot)) Snapshot {
 	return w
 }
 
-// A pull request adds a directory: the Stack that a StackSet would create is planned, with the identity of the Repository
-// and none of what the template has for Runs. Neither the Stack nor a State is created.
+// A pull request adds a directory: the Stack that a StackSet would create is planned, with the identity of the
+// Repository and none of what the template has for Runs. Neither the Stack nor a State is created.
 func TestNewStackIsPlanned(t *testing.T) {
 	a := newAdding(t, func(s *v1alpha1.StackSet) {
 		s.Spec.Template.Spec.Raw = []byte(strings.Replace(string(s.Spec.Template.Spec.Raw), "{",
@@ -106,7 +106,8 @@ func TestNewStackIsPlanned(t *testing.T) {
 	})
 	w := a.merge(allowed{{"web", "dev-db"}: true})
 	status := next(&w)
-	if len(status.Stacks) != 1 || !status.Stacks[0].New || status.Stacks[0].Run == "" || status.Phase != v1alpha1.PullRequestPlanned {
+	if len(status.Stacks) != 1 || !status.Stacks[0].New || status.Stacks[0].Run == "" ||
+		status.Phase != v1alpha1.PullRequestPlanned {
 		t.Fatalf("%s: %+v, affected: %+v", status.Phase, status.Stacks, w.Merge.Affected)
 	}
 	doc, err := a.gather.Inputs.Get(t.Context(), status.Stacks[0].InputsDigest)
@@ -125,7 +126,8 @@ func TestNewStackIsPlanned(t *testing.T) {
 	if err := a.kube.Get(t.Context(), client.ObjectKey{Namespace: "web", Name: status.Stacks[0].Run}, run); err != nil {
 		t.Fatal(err)
 	}
-	if owner := metav1.GetControllerOf(run); owner.Kind != "PullRequest" || owner.UID != "pull" || !run.Spec.PullRequest.NewStack {
+	if owner := metav1.GetControllerOf(run); owner.Kind != "PullRequest" || owner.UID != "pull" ||
+		!run.Spec.PullRequest.NewStack {
 		t.Errorf("owner %+v, %+v", owner, run.Spec.PullRequest)
 	}
 	var stacks v1alpha1.StackList
@@ -146,8 +148,10 @@ func TestNewStackRestrictsAPullRequest(t *testing.T) {
 		change func(*Snapshot)
 		want   v1alpha1.PullRequestPhase
 	}{
-		"the author has the verb plan": {allowed{{"web", "dev-db"}: true}, func(*Snapshot) {}, v1alpha1.PullRequestPlanned},
-		"on another Stack":             {allowed{{"web", "dev-net"}: true}, func(*Snapshot) {}, v1alpha1.PullRequestAwaitingCommand},
+		"the author has the verb plan": {allowed{{"web", "dev-db"}: true}, func(*Snapshot) {},
+			v1alpha1.PullRequestPlanned},
+		"on another Stack": {allowed{{"web", "dev-net"}: true}, func(*Snapshot) {},
+			v1alpha1.PullRequestAwaitingCommand},
 		"from a fork": {allowed{{"web", "dev-db"}: true}, func(w *Snapshot) { w.PullRequest.Spec.Fork = true },
 			v1alpha1.PullRequestAwaitingCommand},
 	} {
@@ -155,10 +159,12 @@ func TestNewStackRestrictsAPullRequest(t *testing.T) {
 			a := newAdding(t, nil)
 			w := a.merge(tt.access, tt.change)
 			status := next(&w)
-			if status.Phase != tt.want || len(status.Stacks) != 1 || status.Stacks[0].Name != "dev-db" || !status.Stacks[0].New {
+			if status.Phase != tt.want || len(status.Stacks) != 1 || status.Stacks[0].Name != "dev-db" ||
+				!status.Stacks[0].New {
 				t.Errorf("%s: %+v", status.Phase, status.Stacks)
 			}
-			if planned := tt.want == v1alpha1.PullRequestPlanned; (a.dryRun > 0) != planned || (status.Stacks[0].Run != "") != planned {
+			if planned := tt.want == v1alpha1.PullRequestPlanned; (a.dryRun > 0) != planned ||
+				(status.Stacks[0].Run != "") != planned {
 				t.Errorf("%d dry runs, Run %q", a.dryRun, status.Stacks[0].Run)
 			}
 		})
@@ -182,7 +188,8 @@ func TestNewStackIsListedOnly(t *testing.T) {
 		"a preview":                       {func(s *v1alpha1.StackSet) { s.Spec.Mode = v1alpha1.StackSetPreview }, nil},
 		"another namespace":               {func(s *v1alpha1.StackSet) { s.Namespace = "prod" }, nil},
 		"another branch": {func(s *v1alpha1.StackSet) {
-			s.Spec.Template.Spec.Raw = []byte(strings.Replace(string(s.Spec.Template.Spec.Raw), `"path"`, `"ref":"release","path"`, 1))
+			s.Spec.Template.Spec.Raw = []byte(strings.Replace(string(s.Spec.Template.Spec.Raw), `"path"`,
+				`"ref":"release","path"`, 1))
 		}, nil},
 		"an earlier Stack left its State": {nil, []client.Object{
 			&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "dev-db"}},
@@ -192,7 +199,8 @@ func TestNewStackIsListedOnly(t *testing.T) {
 			a := newAdding(t, tt.change, tt.objects...)
 			w := a.merge(allowed(nil))
 			status := next(&w)
-			if len(status.Stacks) != 0 || a.dryRun != 0 || len(status.StackSets) != 1 || status.StackSets[0].Appear != 1 {
+			if len(status.Stacks) != 0 || a.dryRun != 0 || len(status.StackSets) != 1 ||
+				status.StackSets[0].Appear != 1 {
 				t.Errorf("%+v, %+v, %d dry runs", status.Stacks, status.StackSets, a.dryRun)
 			}
 			if status.Conditions[0].Status != metav1.ConditionTrue {
@@ -207,30 +215,35 @@ func TestNewStackIsListedOnly(t *testing.T) {
 	}
 }
 
-// Who pushes a directory chooses labels of its Stack, and by them a VariableSet with Secrets that no Stack of theirs has.
-// Such a Stack is not planned, which does not fail the pull request.
+// Who pushes a directory chooses labels of its Stack, and by them a VariableSet with Secrets that no Stack of theirs
+// has. Such a Stack is not planned, which does not fail the pull request.
 func TestNewStackGetsNoSecretsByItsLabels(t *testing.T) {
-	secret := &v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "dev"}, Spec: v1alpha1.VariableSetSpec{
-		StackSelector: metav1.LabelSelector{MatchLabels: map[string]string{"directory.cairn.dev/env": "dev"}},
-		Variables: []v1alpha1.Variable{{Name: "password", ValueFrom: &v1alpha1.ValueFrom{
-			Secret: &v1alpha1.KeyRef{Name: "db", Key: "password"},
-		}}},
-	}}
+	secret := &v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "dev"},
+		Spec: v1alpha1.VariableSetSpec{
+			StackSelector: metav1.LabelSelector{MatchLabels: map[string]string{"directory.cairn.dev/env": "dev"}},
+			Variables: []v1alpha1.Variable{{Name: "password", ValueFrom: &v1alpha1.ValueFrom{
+				Secret: &v1alpha1.KeyRef{Name: "db", Key: "password"},
+			}}},
+		}}
 	a := newAdding(t, func(s *v1alpha1.StackSet) {
 		s.Spec.Template.Metadata.Labels = map[string]string{"directory.cairn.dev/env": "${params.env}"}
-	}, secret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "db"}, Data: map[string][]byte{"password": nil}})
+	}, secret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "db"}, Data: map[string][]byte{
+		"password": nil}})
 	w := a.merge(allowed(nil))
 	status := next(&w)
-	if len(status.Stacks) != 1 || status.Stacks[0].Run != "" || !strings.Contains(status.Stacks[0].Message, "VariableSet") {
+	if len(status.Stacks) != 1 || status.Stacks[0].Run != "" ||
+		!strings.Contains(status.Stacks[0].Message, "VariableSet") {
 		t.Fatalf("%+v", status.Stacks)
 	}
-	if ready := status.Conditions[0]; ready.Status != metav1.ConditionTrue || ready.Message != "no Stack is affected; 1 Stack would appear" {
+	if ready := status.Conditions[0]; ready.Status != metav1.ConditionTrue ||
+		ready.Message != "no Stack is affected; 1 Stack would appear" {
 		t.Errorf("%+v", ready)
 	}
 }
 
-// A pull request adds a directory whose Stack its author may not plan, and changes a Stack that the author may plan: the new
-// one waits for a command of a user who may plan it, is no success until then, and keeps the other one not back.
+// A pull request adds a directory whose Stack its author may not plan, and changes a Stack that the author may plan:
+// the new one waits for a command of a user who may plan it, is no success until then, and keeps the other one not
+// back.
 func TestANewStackWaitsForACommandByItself(t *testing.T) {
 	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}}
 	net.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}, Path: "envs/dev/net"}
@@ -243,12 +256,13 @@ func TestANewStackWaitsForACommandByItself(t *testing.T) {
 		stacks  []string
 		allowed bool
 	}{
-		"without a command":                     {},
-		"after one of a user without the verb":  {by: "carol", head: a.head},
-		"after one for another Stack":           {by: "bob", head: a.head, stacks: []string{"web/net"}},
-		"after one for another head":            {by: "bob", head: headOne},
-		"after one of a user who may plan it":   {by: "bob", head: a.head, allowed: true},
-		"after one of such a user, by its name": {by: "bob", head: a.head, stacks: []string{"web/dev-db"}, allowed: true},
+		"without a command":                    {},
+		"after one of a user without the verb": {by: "carol", head: a.head},
+		"after one for another Stack":          {by: "bob", head: a.head, stacks: []string{"web/net"}},
+		"after one for another head":           {by: "bob", head: headOne},
+		"after one of a user who may plan it":  {by: "bob", head: a.head, allowed: true},
+		"after one of such a user, by its name": {by: "bob", head: a.head, stacks: []string{"web/dev-db"},
+			allowed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a.dryRun = 0
@@ -259,10 +273,12 @@ func TestANewStackWaitsForACommandByItself(t *testing.T) {
 				}
 			})
 			s := next(&w)
-			if s.Phase != v1alpha1.PullRequestPlanned || len(s.Stacks) != 2 || s.Stacks[0].Run == "" || !s.Stacks[1].New {
+			if s.Phase != v1alpha1.PullRequestPlanned || len(s.Stacks) != 2 || s.Stacks[0].Run == "" ||
+				!s.Stacks[1].New {
 				t.Fatalf("%s: %+v", s.Phase, s.Stacks)
 			}
-			if db := s.Stacks[1]; db.AwaitsCommand == tt.allowed || (db.Run != "") != tt.allowed || (db.InputsDigest != "") != tt.allowed ||
+			if db := s.Stacks[1]; db.AwaitsCommand == tt.allowed || (db.Run != "") != tt.allowed ||
+				(db.InputsDigest != "") != tt.allowed ||
 				(a.dryRun > 0) != tt.allowed {
 				t.Fatalf("%d dry runs, %+v", a.dryRun, db)
 			}
@@ -271,12 +287,14 @@ func TestANewStackWaitsForACommandByItself(t *testing.T) {
 			}
 			w.planned("net", planFor("create net"))
 			s = w.PullRequest.Status
-			if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand || c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
+			if c := s.Conditions[0]; c.Reason != v1alpha1.ReasonAwaitingCommand ||
+				c.Message != "1 of 2 affected Stacks await a comment /cairn plan" {
 				t.Errorf("%+v", c)
 			}
 			report := w.reportOf(&s)
 			statuses := comment.Statuses(report, "cairn", 20, nil)
-			if got := statuses[0]; got.State != comment.Pending || got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
+			if got := statuses[0]; got.State != comment.Pending ||
+				got.Description != "1 of 2 Stacks planned, 1 waits for a command." {
 				t.Errorf("%+v", got)
 			}
 			for _, one := range statuses[1:] {
@@ -284,7 +302,8 @@ func TestANewStackWaitsForACommandByItself(t *testing.T) {
 					t.Errorf("%+v", one)
 				}
 			}
-			if text := comment.Render(report, comment.Format{Limit: 60_000}); !strings.Contains(text, "| Waits for a command |") ||
+			if text := comment.Render(report, comment.Format{Limit: 60_000}); !strings.Contains(text,
+				"| Waits for a command |") ||
 				strings.Contains(text, "not planned") || report.Plans == "" {
 				t.Errorf("approvable %q: %s", report.Plans, text)
 			}

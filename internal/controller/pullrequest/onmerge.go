@@ -22,7 +22,8 @@ func rulesOf(s *v1alpha1.Stack) *v1alpha1.Stack {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels},
 		Spec: v1alpha1.StackSpec{
 			Apply: s.Spec.Apply, Windows: s.Spec.Windows, PreventSelfApproval: s.Spec.PreventSelfApproval,
-			RequireApprovalFor: s.Spec.RequireApprovalFor, DeletionPolicy: s.Spec.DeletionPolicy, Suspend: s.Spec.Suspend,
+			RequireApprovalFor: s.Spec.RequireApprovalFor, DeletionPolicy: s.Spec.DeletionPolicy,
+			Suspend: s.Spec.Suspend,
 		},
 		Status: v1alpha1.StackStatus{StackPolicies: s.Status.StackPolicies, Release: s.Status.Release},
 	}
@@ -49,7 +50,8 @@ func (w Snapshot) setOnMerge(stacks []v1alpha1.PullRequestStack) {
 }
 
 // onMerge returns what a Stack does when the pull request is merged; nil while that is not known.
-func onMerge(of v1alpha1.PullRequestStack, stack *v1alpha1.Stack, sets []v1alpha1.PullRequestStackSet) *v1alpha1.StackOnMerge {
+func onMerge(of v1alpha1.PullRequestStack, stack *v1alpha1.Stack,
+	sets []v1alpha1.PullRequestStackSet) *v1alpha1.StackOnMerge {
 	if stack == nil {
 		return nil
 	}
@@ -101,7 +103,9 @@ func behind(text string, next *v1alpha1.StackOnMerge) *v1alpha1.StackOnMerge {
 func hasWindows(stack *v1alpha1.Stack) bool {
 	return slices.ContainsFunc(stack.Spec.Windows, func(w v1alpha1.Window) bool {
 		return len(w.Operations) == 0 || slices.Contains(w.Operations, v1alpha1.OperationApply)
-	}) || slices.ContainsFunc(stack.Status.StackPolicies, func(p v1alpha1.AppliedStackPolicy) bool { return p.Windows > 0 })
+	}) || slices.ContainsFunc(stack.Status.StackPolicies, func(p v1alpha1.AppliedStackPolicy) bool {
+		return p.Windows > 0
+	})
 }
 
 // withoutDirectory returns what a Stack does whose directory a merge deletes. Its StackSet decides, if it has one and
@@ -114,8 +118,9 @@ func withoutDirectory(
 		return key == types.NamespacedName{Namespace: s.Namespace, Name: s.Name} && s.Reason == ""
 	})
 	if i < 0 {
-		return v1alpha1.StackMergeStop, fmt.Sprintf("nothing is destroyed: its directory %s is gone (%s). If it was moved, set "+
-			"spec.source.git.path. %s", directory, v1alpha1.ReasonPathNotFound, onDeletion(stack))
+		return v1alpha1.StackMergeStop,
+			fmt.Sprintf("nothing is destroyed: its directory %s is gone (%s). If it was moved, set "+
+				"spec.source.git.path. %s", directory, v1alpha1.ReasonPathNotFound, onDeletion(stack))
 	}
 	set := sets[i]
 	name := stack.Name
@@ -127,13 +132,16 @@ func withoutDirectory(
 	case effect < 0:
 		return v1alpha1.StackMergeStop, fmt.Sprintf("nothing is destroyed: the list of StackSet %s changes", key)
 	case set.Stacks[effect].Effect != v1alpha1.EffectGo:
-		return v1alpha1.StackMergeMove, fmt.Sprintf("nothing is destroyed: StackSet %s changes %s of the Stack, which is "+
-			"planned then", key, strings.Join(set.Stacks[effect].Fields, ", "))
+		return v1alpha1.StackMergeMove,
+			fmt.Sprintf("nothing is destroyed: StackSet %s changes %s of the Stack, which is "+
+				"planned then", key, strings.Join(set.Stacks[effect].Fields, ", "))
 	case set.Prune == v1alpha1.PruneDelete:
-		return v1alpha1.StackMergeStop, fmt.Sprintf("StackSet %s suspends it, and deletes it once a user confirms the list with "+
-			"cairn confirm-deletions %s. %s", key, key.Name, onDeletion(stack))
+		return v1alpha1.StackMergeStop,
+			fmt.Sprintf("StackSet %s suspends it, and deletes it once a user confirms the list with "+
+				"cairn confirm-deletions %s. %s", key, key.Name, onDeletion(stack))
 	}
-	return v1alpha1.StackMergeStop, fmt.Sprintf("nothing is destroyed: StackSet %s suspends it, and its resources and its State stay", key)
+	return v1alpha1.StackMergeStop,
+		fmt.Sprintf("nothing is destroyed: StackSet %s suspends it, and its resources and its State stay", key)
 }
 
 // onDeletion describes what the deletion of a Stack does.

@@ -37,7 +37,8 @@ func automatic(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyAutomatic }
 // ofSet lets a Stack be of the StackSet envs.
 func ofSet(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: "envs"} }
 
-func setEffect(effect v1alpha1.StackSetEffect, prune v1alpha1.StackSetPrune, fields ...string) *v1alpha1.PullRequestStackSet {
+func setEffect(effect v1alpha1.StackSetEffect, prune v1alpha1.StackSetPrune,
+	fields ...string) *v1alpha1.PullRequestStackSet {
 	return &v1alpha1.PullRequestStackSet{
 		Namespace: "web", Name: "envs", Prune: prune, Go: 1,
 		Stacks: []v1alpha1.PullRequestStackSetStack{{Effect: effect, Fields: fields}},
@@ -46,7 +47,8 @@ func setEffect(effect v1alpha1.StackSetEffect, prune v1alpha1.StackSetPrune, fie
 
 var stackCases = []stackCase{
 	{name: "at-once", stack: automatic, plan: v1alpha1.Plan{Changes: true, Add: 1}, want: v1alpha1.StackMergeApply},
-	{name: "manual", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyManual }, plan: v1alpha1.Plan{Changes: true, Change: 2},
+	{name: "manual", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyManual },
+		plan: v1alpha1.Plan{Changes: true, Change: 2},
 		want: v1alpha1.StackMergeAwaitApproval, message: "spec.apply of the Stack is Manual", rules: "Apply"},
 	{name: "listed", stack: func(s *v1alpha1.Stack) {
 		automatic(s)
@@ -57,7 +59,8 @@ var stackCases = []stackCase{
 		Checked: 1, ApprovalRequired: 1, Findings: []v1alpha1.PolicyFinding{{
 			Policy: "rules/cost.rego", Action: v1alpha1.PolicyRequireApproval, Message: "more than 100 EUR",
 		}},
-	}}, want: v1alpha1.StackMergeAwaitApproval, message: "policy rules/cost.rego requires an approval: more than 100 EUR", rules: "Policy"},
+	}}, want: v1alpha1.StackMergeAwaitApproval, message: "policy rules/cost.rego requires an approval: more " +
+		"than 100 EUR", rules: "Policy"},
 	{name: "other-user", stack: func(s *v1alpha1.Stack) { automatic(s); s.Spec.PreventSelfApproval = true },
 		plan: v1alpha1.Plan{Changes: true, Add: 1}, want: v1alpha1.StackMergeAwaitApproval,
 		message: "a user who did not cause it", rules: "SelfApproval"},
@@ -73,23 +76,33 @@ var stackCases = []stackCase{
 		automatic(s)
 		s.Spec.Windows = []v1alpha1.Window{{Operations: []v1alpha1.Operation{v1alpha1.OperationDestroy}}}
 	}, plan: v1alpha1.Plan{Changes: true, Add: 1}, want: v1alpha1.StackMergeApply},
-	{name: "same", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyNever }, want: v1alpha1.StackMergeNothing},
-	{name: "never", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyNever }, plan: v1alpha1.Plan{Changes: true, Add: 1},
+	{name: "same", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyNever },
+		want: v1alpha1.StackMergeNothing},
+	{name: "never", stack: func(s *v1alpha1.Stack) { s.Spec.Apply = v1alpha1.ApplyNever },
+		plan: v1alpha1.Plan{Changes: true, Add: 1},
 		want: v1alpha1.StackMergeStop, message: "spec.apply of the Stack is Never"},
 	{name: "denied", stack: automatic, phase: v1alpha1.PhaseFailed, plan: v1alpha1.Plan{
 		Changes: true, Destroy: 1, Policy: &v1alpha1.PolicyResult{Checked: 1, Denied: 1},
 	}, want: v1alpha1.StackMergeStop, message: "policies deny the plan"},
 	{name: "failed", stack: automatic, phase: v1alpha1.PhaseFailed, plan: v1alpha1.Plan{Changes: true}},
 	{name: "planning", stack: automatic, phase: v1alpha1.PhasePlanning},
-	{name: "suspended", stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, problem: "spec.suspend of the Stack is true",
-		want: v1alpha1.StackMergeStop, message: "no Run starts"},
+	{name: "suspended", stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true },
+		problem: "spec.suspend of the Stack is true",
+		want:    v1alpha1.StackMergeStop, message: "no Run starts"},
 
 	{name: "deleted", stack: automatic, directory: "stacks/deleted", plan: v1alpha1.Plan{Changes: true, Destroy: 2},
-		want: v1alpha1.StackMergeStop, message: "nothing is destroyed: its directory stacks/deleted is gone (PathNotFound)"},
-	{name: "deleted-protected", stack: func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionProtect }, directory: "stacks/a",
-		plan: v1alpha1.Plan{Changes: true, Destroy: 2}, want: v1alpha1.StackMergeStop, message: "The Stack cannot be deleted"},
-	{name: "deleted-orphan", stack: func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }, directory: "stacks/a",
-		plan: v1alpha1.Plan{Changes: true, Destroy: 2}, want: v1alpha1.StackMergeStop, message: "Deleting the Stack destroys nothing"},
+		want: v1alpha1.StackMergeStop, message: "nothing is destroyed: its directory stacks/deleted is gone " +
+			"(PathNotFound)"},
+	{name: "deleted-protected", stack: func(s *v1alpha1.Stack) {
+		s.Spec.DeletionPolicy = v1alpha1.DeletionProtect
+	}, directory: "stacks/a",
+		plan: v1alpha1.Plan{Changes: true, Destroy: 2}, want: v1alpha1.StackMergeStop,
+		message: "The Stack cannot be deleted"},
+	{name: "deleted-orphan", stack: func(s *v1alpha1.Stack) {
+		s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
+	}, directory: "stacks/a",
+		plan: v1alpha1.Plan{Changes: true, Destroy: 2}, want: v1alpha1.StackMergeStop,
+		message: "Deleting the Stack destroys nothing"},
 	{name: "never-applied", stack: automatic, directory: "stacks/b", problem: "the Stack was never applied",
 		want: v1alpha1.StackMergeStop, message: "PathNotFound"},
 	{name: "kept-by-its-set", stack: ofSet, directory: "envs/a", plan: v1alpha1.Plan{Changes: true, Destroy: 2},
@@ -111,7 +124,8 @@ var stackCases = []stackCase{
 		s.Spec.Apply = v1alpha1.ApplyManual
 		s.Status.Release = &v1alpha1.StackRelease{Pipeline: "shop", Stage: "production"}
 	}, plan: v1alpha1.Plan{Changes: true, Change: 2}, want: v1alpha1.StackMergeWait, rules: "Apply",
-		message: "it is applied when stage production of Pipeline shop gets the merge; spec.apply of the Stack is Manual"},
+		message: "it is applied when stage production of Pipeline shop gets the merge; spec.apply of the " +
+			"Stack is Manual"},
 }
 
 // decided decides about a pull request with some Stacks whose plans ended, as the reconciler does.
@@ -123,7 +137,8 @@ func decided(t *testing.T, cases ...stackCase) (Snapshot, v1alpha1.PullRequestSt
 	for _, tt := range cases {
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: tt.name}}
 		tt.stack(stack)
-		a := Affected{Key: Key{"web", tt.name}, InputsDigest: "sha256:" + tt.name, DeletedDirectory: tt.directory, Rules: rulesOf(stack)}
+		a := Affected{Key: Key{"web", tt.name}, InputsDigest: "sha256:" + tt.name, DeletedDirectory: tt.directory,
+			Rules: rulesOf(stack)}
 		if tt.problem != "" {
 			a.InputsDigest, a.Problem, a.Empty = "", tt.problem, tt.directory != ""
 		}
@@ -164,7 +179,8 @@ func TestWhatAMergeWillDo(t *testing.T) {
 			for _, r := range got.Rules {
 				rules = append(rules, string(r))
 			}
-			if got.Action != tt.want || !strings.Contains(got.Message, tt.message) || tt.message == "" && got.Message != "" ||
+			if got.Action != tt.want || !strings.Contains(got.Message, tt.message) ||
+				tt.message == "" && got.Message != "" ||
 				strings.Join(rules, ",") != tt.rules {
 				t.Errorf("%+v", got)
 			}
@@ -179,7 +195,8 @@ func TestADeletedDirectoryIsNoDestruction(t *testing.T) {
 	w, s := decided(t, deleted)
 	report := w.reportOf(&s)
 	statuses := comment.Statuses(report, "cairn", 20, nil)
-	if got, want := statuses[0].Description, "1 Stack stops, since its directory is deleted: the merge destroys nothing."; got != want {
+	if got, want := statuses[0].Description, "1 Stack stops, since its directory is deleted: the merge "+
+		"destroys nothing."; got != want {
 		t.Errorf("%q", got)
 	}
 	if got := statuses[1].Description; !strings.HasPrefix(got, "stops after the merge, destroys nothing; ") {
@@ -189,7 +206,8 @@ func TestADeletedDirectoryIsNoDestruction(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	w, s = decided(t, deleted, stackCases[0])
-	if got := comment.Statuses(w.reportOf(&s), "cairn", 20, nil)[0].Description; !strings.HasPrefix(got, "1 Stack planned: 1 to add. 1 Stack stops") {
+	if got := comment.Statuses(w.reportOf(&s), "cairn", 20, nil)[0].Description; !strings.HasPrefix(got,
+		"1 Stack planned: 1 to add. 1 Stack stops") {
 		t.Errorf("%q", got)
 	}
 }
@@ -226,9 +244,12 @@ func TestUnappliedChangesOfTheBaseAreNamed(t *testing.T) {
 		status v1alpha1.StackStatus
 		want   string
 	}{
-		"all is applied":         {v1alpha1.StackStatus{InputsDigest: "a", AppliedInputsDigest: "a", LastRun: "net-2"}, ""},
-		"a Run waits":            {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", CurrentRun: "net-3", LastRun: "net-2"}, "net-3"},
-		"the last Run failed":    {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", LastRun: "net-2"}, "net-2"},
+		"all is applied": {v1alpha1.StackStatus{InputsDigest: "a", AppliedInputsDigest: "a", LastRun: "net-2"},
+			""},
+		"a Run waits": {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a",
+			CurrentRun: "net-3", LastRun: "net-2"}, "net-3"},
+		"the last Run failed": {v1alpha1.StackStatus{InputsDigest: "b", AppliedInputsDigest: "a", LastRun: "net-2"},
+			"net-2"},
 		"the first Run waits":    {v1alpha1.StackStatus{InputsDigest: "a", CurrentRun: "net-1"}, "net-1"},
 		"nothing is known of it": {v1alpha1.StackStatus{}, ""},
 	} {
@@ -258,7 +279,8 @@ func TestUnappliedChangesOfTheBaseAreNamed(t *testing.T) {
 		t.Errorf("%+v", s.Stacks)
 	}
 	text := comment.Render(w.reportOf(&s), comment.Format{Limit: 65_536})
-	if !strings.Contains(text, "| 1 to add (includes changes of the base that are not applied) |") || !strings.Contains(text, "Run app-3 has them") {
+	if !strings.Contains(text, "| 1 to add (includes changes of the base that are not applied) |") ||
+		!strings.Contains(text, "Run app-3 has them") {
 		t.Error(text)
 	}
 }
@@ -270,7 +292,8 @@ func TestCommentsOfDecisions(t *testing.T) {
 	}
 	ofStacks := slices.DeleteFunc(slices.Clone(stackCases), func(c stackCase) bool { return c.set != nil })
 	ofStacks = append(ofStacks, stackCase{name: "same-too", stack: automatic})
-	for name, cases := range map[string][]stackCase{"when-merged": ofStacks, "deleted": {stackCases[14]}, "unplanned": nil} {
+	for name, cases := range map[string][]stackCase{"when-merged": ofStacks, "deleted": {stackCases[14]},
+		"unplanned": nil} {
 		w, s := decided(t, cases...)
 		if name == "unplanned" {
 			w.Merge.Unplanned = unplanned

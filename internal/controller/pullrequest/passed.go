@@ -24,7 +24,8 @@ import (
 func Proposed(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack {
 	of, runner := stack.DeepCopy().Spec, runnerOf(repo, stack)
 	return &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: stack.Name, UID: stack.UID, Generation: stack.Generation},
+		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: stack.Name, UID: stack.UID,
+			Generation: stack.Generation},
 		Spec: v1alpha1.StackSpec{
 			Source: of.Source, Engine: of.Engine, Commands: of.Commands, Hooks: of.Hooks, Policies: of.Policies,
 			Variables: of.Variables, VariableFiles: of.VariableFiles, ModuleCredentials: of.ModuleCredentials,
@@ -42,12 +43,16 @@ func Proposed(repo *v1alpha1.Repository, stack *v1alpha1.Stack) *v1alpha1.Stack 
 func ProposedDestroy(applied inputs.Document, repo *v1alpha1.Repository, stack *v1alpha1.Stack) inputs.Document {
 	runner := runnerOf(repo, stack)
 	return inputs.Document{
-		Source: applied.Source, Folder: applied.Folder, Path: applied.Path, Engine: applied.Engine, Wrapped: applied.Wrapped,
+		Source: applied.Source, Folder: applied.Folder, Path: applied.Path, Engine: applied.Engine,
+		Wrapped:  applied.Wrapped,
 		Commands: applied.Commands, Hooks: applied.Hooks, Policies: applied.Policies,
-		Variables: applied.Variables, VariableFiles: applied.VariableFiles, ModuleCredentials: applied.ModuleCredentials,
-		Workspace: applied.Workspace,
-		Image:     applied.Image, Build: applied.Build, Resources: applied.Resources, Versions: applied.Versions,
-		Env: runner.Env, EnvFrom: runner.EnvFrom, ServiceAccountName: runner.ServiceAccountName, Template: runner.template,
+		Variables: applied.Variables, VariableFiles: applied.VariableFiles,
+		ModuleCredentials: applied.ModuleCredentials,
+		Workspace:         applied.Workspace,
+		Image:             applied.Image, Build: applied.Build, Resources: applied.Resources,
+		Versions: applied.Versions,
+		Env:      runner.Env, EnvFrom: runner.EnvFrom, ServiceAccountName: runner.ServiceAccountName,
+		Template: runner.template,
 	}
 }
 
@@ -89,13 +94,15 @@ func stateCopy(stack *v1alpha1.Stack, state v1alpha1.StateStatus) (backend, prob
 	if b.Type != "" {
 		where = "backend " + b.Type
 	}
-	return "", fmt.Sprintf("Cairn has no copy of the state of Stack %s, which is in %s: plans of pull requests do not get "+
-		"the credentials of a backend, and no Run of the Stack has read a state there yet. To let one read it: cairn -n %s plan %s",
+	return "", fmt.Sprintf("Cairn has no copy of the state of Stack %s, which is in %s: plans of pull requests "+
+		"do not get the credentials of a backend, and no Run of the Stack has read a state there yet. To let one "+
+		"read it: cairn -n %s plan %s",
 		stack.Name, where, stack.Namespace, stack.Name)
 }
 
 // gatherStateCopy finds with which copy of the state a Stack is planned.
-func (g *Gatherer) gatherStateCopy(ctx context.Context, stack *v1alpha1.Stack, into *Affected) (v1alpha1.StateStatus, error) {
+func (g *Gatherer) gatherStateCopy(ctx context.Context, stack *v1alpha1.Stack, into *Affected) (v1alpha1.StateStatus,
+	error) {
 	state := &v1alpha1.State{}
 	err := g.Client.Get(ctx, client.ObjectKeyFromObject(stack), state)
 	if err != nil && !apierrors.IsNotFound(err) {

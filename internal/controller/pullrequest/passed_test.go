@@ -21,14 +21,15 @@ import (
 // lists, and is passed only if passed.go names it.
 var (
 	passed = map[reflect.Type]string{
-		reflect.TypeFor[v1alpha1.StackSpec](): "Source Engine Commands Hooks Policies Variables VariableFiles ModuleCredentials Workspace",
-		reflect.TypeFor[v1alpha1.Runner]():    "Image Build Resources",
-		reflect.TypeFor[inputs.Document](): "Source Folder Path Engine Wrapped Commands Hooks Policies Variables VariableFiles ModuleCredentials Workspace " +
-			"Image Build Resources Versions",
+		reflect.TypeFor[v1alpha1.StackSpec](): "Source Engine Commands Hooks Policies Variables VariableFiles " +
+			"ModuleCredentials Workspace",
+		reflect.TypeFor[v1alpha1.Runner](): "Image Build Resources",
+		reflect.TypeFor[inputs.Document](): "Source Folder Path Engine Wrapped Commands Hooks Policies Variables " +
+			"VariableFiles ModuleCredentials Workspace Image Build Resources Versions",
 	}
 	withheld = map[reflect.Type]string{
-		reflect.TypeFor[v1alpha1.StackSpec](): "Env EnvFrom Backend Apply RequireApprovalFor Drift Windows DependsOn PreventSelfApproval " +
-			"Outputs Retry Timeout DeletionPolicy Suspend RunHistoryLimit PullRequests",
+		reflect.TypeFor[v1alpha1.StackSpec](): "Env EnvFrom Backend Apply RequireApprovalFor Drift Windows DependsOn " +
+			"PreventSelfApproval Outputs Retry Timeout DeletionPolicy Suspend RunHistoryLimit PullRequests",
 		reflect.TypeFor[v1alpha1.Runner](): "ServiceAccountName IdleTimeout Template",
 		reflect.TypeFor[inputs.Document](): "Env EnvFrom Backend Outputs ServiceAccountName Template",
 	}
@@ -74,12 +75,14 @@ func checkPassed(t *testing.T, got, without any) {
 	for i := range of.NumField() {
 		name := of.Field(i).Name
 		is := !reflect.DeepEqual(value.Field(i).Interface(), none.Field(i).Interface())
-		may, not := slices.Contains(strings.Fields(passed[of]), name), slices.Contains(strings.Fields(withheld[of]), name)
+		may, not := slices.Contains(strings.Fields(passed[of]), name), slices.Contains(strings.Fields(withheld[of]),
+			name)
 		switch {
 		case of == reflect.TypeFor[v1alpha1.StackSpec]() && name == "Runner":
 			checkPassed(t, value.Field(i).Interface(), none.Field(i).Interface())
 		case may == not:
-			t.Errorf("%s.%s: decide whether plans of pull requests get it, and add it to passed or to withheld", of, name)
+			t.Errorf("%s.%s: decide whether plans of pull requests get it, and add it to passed or to withheld", of,
+				name)
 		case is != may:
 			t.Errorf("%s.%s is passed: %t", of, name, is)
 		}
@@ -88,10 +91,13 @@ func checkPassed(t *testing.T, got, without any) {
 
 // What of a Stack is passed to a plan of a pull request is a list: a new field is not passed until it is listed.
 func TestEachFieldThatAPullRequestGetsIsListed(t *testing.T) {
-	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web"}, Spec: v1alpha1.RepositorySpec{PullRequests: &v1alpha1.PullRequests{}}}
-	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net", Annotations: map[string]string{"own": "own"}}}
+	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "web"},
+		Spec: v1alpha1.RepositorySpec{PullRequests: &v1alpha1.PullRequests{}}}
+	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net",
+		Annotations: map[string]string{"own": "own"}}}
 	fill(reflect.ValueOf(&stack.Spec).Elem())
-	stack.Spec.Runner.Template = &apiextensionsv1.JSON{Raw: []byte(`{"metadata":{"annotations":{"iam.amazonaws.com/role":"own"}}}`)}
+	stack.Spec.Runner.Template = &apiextensionsv1.JSON{
+		Raw: []byte(`{"metadata":{"annotations":{"iam.amazonaws.com/role":"own"}}}`)}
 	read := v1alpha1.PullRequestRunner{ServiceAccountName: "read"}
 	stack.Spec.PullRequests = &v1alpha1.StackPullRequests{Runner: &read}
 	empty := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{PullRequests: stack.Spec.PullRequests}}
@@ -142,7 +148,8 @@ func TestStateCopy(t *testing.T) {
 		"another one was read":                {s3, in("pg", 3), "", "in backend s3"},
 		"the state is still in Cairn":         {s3, v1alpha1.StateStatus{Version: 3}, "", "in backend s3"},
 	} {
-		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}, Spec: v1alpha1.StackSpec{Backend: tt.spec}}
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"},
+			Spec: v1alpha1.StackSpec{Backend: tt.spec}}
 		got, problem := stateCopy(stack, tt.state)
 		if got != tt.want || (problem == "") != (tt.none == "") || !strings.Contains(problem, tt.none) {
 			t.Errorf("%s: %q, %s", name, got, problem)

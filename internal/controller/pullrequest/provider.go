@@ -148,8 +148,9 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 	name := settings.Credentials.Secret.Name
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: repo.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or correct "+
-			"spec.pullRequests.credentials", name)}
+		return Provider{}, &ConfigError{v1alpha1.ReasonCredentialsNotFound,
+			fmt.Sprintf("Secret %s was not found: create it, or correct "+
+				"spec.pullRequests.credentials", name)}
 	}
 	if err != nil {
 		return Provider{}, err
@@ -185,7 +186,8 @@ func (p *Providers) Of(ctx context.Context, repo *v1alpha1.Repository) (Provider
 // that with which git fetches.
 func (p *Providers) authority(ctx context.Context, repo *v1alpha1.Repository, secret *corev1.Secret) (git.Auth, error) {
 	const key = "ca.crt"
-	if ca := secret.Data[key]; len(ca) > 0 || repo.Spec.Credentials == nil || repo.Spec.Credentials.Secret.Name == secret.Name {
+	if ca := secret.Data[key]; len(ca) > 0 || repo.Spec.Credentials == nil ||
+		repo.Spec.Credentials.Secret.Name == secret.Name {
 		return git.Auth{CA: ca}, nil
 	}
 	ofGit := &corev1.Secret{}

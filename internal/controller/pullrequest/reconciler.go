@@ -26,8 +26,8 @@ import (
 
 // Merger merges the heads of pull requests into their bases.
 type Merger interface {
-	// Merge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned. The
-	// snapshot gets the result, whether the pull request is restricted, or why the merge is not known.
+	// Merge merges the head into the base and finds the affected Stacks, with their inputs if they are to be planned.
+	// The snapshot gets the result, whether the pull request is restricted, or why the merge is not known.
 	Merge(ctx context.Context, w *Snapshot, repo *v1alpha1.Repository, provider Provider) error
 	// Merged returns the history of a base with the commit of a merge.
 	Merged(ctx context.Context, repo *v1alpha1.Repository, base, commit string) (Merged, error)
@@ -82,7 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if isSettled(pull) && isReported(pull) && pull.Spec.State != v1alpha1.PullRequestOpen { // no request to the Git provider
+	// no request to the Git provider
+	if isSettled(pull) && isReported(pull) && pull.Spec.State != v1alpha1.PullRequestOpen {
 		if acts := r.act(ctx, pull, pull, Snapshot{}); acts.err != nil {
 			return ctrl.Result{}, acts.err
 		}
@@ -169,7 +170,8 @@ func (r *Reconciler) gather(
 	ctx context.Context, pull *v1alpha1.PullRequest, repo *v1alpha1.Repository, provider Provider,
 ) (w Snapshot, err error) {
 	w = Snapshot{
-		Now: now(r.Clock), PullRequest: pull.DeepCopy(), Repository: repo, Settings: repo.Spec.PullRequests, WebURL: r.WebURL,
+		Now: now(r.Clock), PullRequest: pull.DeepCopy(), Repository: repo, Settings: repo.Spec.PullRequests,
+		WebURL: r.WebURL,
 	}
 	w.CommentedAt, _ = r.commented.get(pull.UID)
 	if phase, _ := w.phase(); phase == v1alpha1.PullRequestMerging { // the others need no merge
@@ -242,7 +244,9 @@ func (w *Snapshot) mayBeMerged() bool {
 		return false
 	}
 	return w.Merge.Empty || slices.ContainsFunc(w.PullRequest.Status.Stacks, func(s v1alpha1.PullRequestStack) bool {
-		return !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool { return a.Key == Key{s.Namespace, s.Name} })
+		return !slices.ContainsFunc(w.Merge.Affected, func(a Affected) bool {
+			return a.Key == Key{s.Namespace, s.Name}
+		})
 	})
 }
 
@@ -270,7 +274,8 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *Snapshot) error {
 			continue
 		}
 		stack := &v1alpha1.Stack{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, stack); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name},
+			stack); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		if run := unappliedRun(stack); run != "" {
@@ -305,12 +310,14 @@ func (r *Reconciler) retry(ctx context.Context, pull *v1alpha1.PullRequest, err 
 	failed := pull.DeepCopy()
 	failed.Status.Delivered.Failure = messageOf(err, pull.Status.Delivered.Failure)
 	wait := r.receivers.Failed(now(r.Clock), string(pull.UID), retryAfter(err))
-	return ctrl.Result{RequeueAfter: wait}, ignoreConflict(client.IgnoreNotFound(statuswrite.Patch(ctx, r.Client, pull, failed)))
+	return ctrl.Result{RequeueAfter: wait},
+		ignoreConflict(client.IgnoreNotFound(statuswrite.Patch(ctx, r.Client, pull, failed)))
 }
 
 // persist writes the status of a decision, and before it, to the pull requests whose head was left, that they send
 // again.
-func (r *Reconciler) persist(ctx context.Context, pull *v1alpha1.PullRequest, d Decision) (*v1alpha1.PullRequest, error) {
+func (r *Reconciler) persist(ctx context.Context, pull *v1alpha1.PullRequest, d Decision) (*v1alpha1.PullRequest,
+	error) {
 	for _, other := range d.Left {
 		if err := r.Client.Status().Patch(ctx, other.DeepCopy(), resend); client.IgnoreNotFound(err) != nil {
 			return nil, err

@@ -65,7 +65,8 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 		}
 		h.now = h.now.Add(kept)
 		h.settle()
-		if _, left := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest); left || h.problem != "" {
+		if _, left := h.api.objects[key{"PullRequest", "web", "infra-1"}].(*v1alpha1.PullRequest); left ||
+			h.problem != "" {
 			t.Fatalf("seed %d: PullRequest left: %t; %s", 2*seed, left, h.problem)
 		}
 	}
@@ -82,8 +83,8 @@ func TestRequestsOfThePullRequestsLife(t *testing.T) {
 // for approvals, fail and are repeated.
 const writesOfMerges, changesOfMerges, requestsOfMerges = 723, 536, 900
 
-// A merge costs the status of its commit and an edit of the comment for each change, and one comment. Once all Stacks have
-// ended, their later changes cost nothing.
+// A merge costs the status of its commit and an edit of the comment for each change, and one comment. Once all Stacks
+// have ended, their later changes cost nothing.
 func TestRequestsAfterTheMerge(t *testing.T) {
 	var writes, changes, requests int
 	for seed := range uint64(lifeSeeds) {
@@ -102,8 +103,10 @@ func TestRequestsAfterTheMerge(t *testing.T) {
 		before = [3]int{h.api.writes - h.git.merges.writes, h.git.changes, h.git.requests}
 		h.git.push("another change", stackNames)
 		h.pass(40)
-		if n := h.api.writes - h.git.merges.writes - before[0]; n != 0 || h.git.changes != before[1] || h.git.requests-before[2] > idle {
-			t.Fatalf("seed %d: %d writes, %d changes and %d requests after the end", 2*seed, n, h.git.changes-before[1], h.git.requests-before[2]-idle)
+		if n := h.api.writes - h.git.merges.writes - before[0]; n != 0 || h.git.changes != before[1] ||
+			h.git.requests-before[2] > idle {
+			t.Fatalf("seed %d: %d writes, %d changes and %d requests after the end", 2*seed, n, h.git.changes-before[1],
+				h.git.requests-before[2]-idle)
 		}
 		if h.problem != "" {
 			t.Fatalf("seed %d: %s", 2*seed, h.problem)

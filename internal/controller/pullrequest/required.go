@@ -54,19 +54,23 @@ func (r *Reconciler) gatherRequired(ctx context.Context, w *Snapshot, provider P
 // hasMerged reports whether the merge of the pull request has what a hold applies.
 func (w *Snapshot) hasMerged(h v1alpha1.PullRequestHold) bool {
 	spec := w.PullRequest.Spec
-	return spec.State == v1alpha1.PullRequestMerged && spec.MergeCommit != "" && h.Head == spec.Head.Commit && h.Branch == spec.Base
+	return spec.State == v1alpha1.PullRequestMerged &&
+		spec.MergeCommit != "" && h.Head == spec.Head.Commit && h.Branch == spec.Base
 }
 
 // awaitsRequirements reports whether the Run of a Stack waits for this pull request alone, and applies what the Stack
 // has now.
 func (w *Snapshot) awaitsRequirements(s AfterStack) bool {
 	run := s.Run
-	if run == nil || run.Spec.Requirements == nil || run.Status.Plan == nil || run.Status.Phase != v1alpha1.PhaseAwaitingApproval {
+	if run == nil || run.Spec.Requirements == nil || run.Status.Plan == nil ||
+		run.Status.Phase != v1alpha1.PhaseAwaitingApproval {
 		return false
 	}
-	of, c := run.Spec.Requirements.PullRequest, apimeta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	of, c := run.Spec.Requirements.PullRequest, apimeta.FindStatusCondition(run.Status.Conditions,
+		v1alpha1.ConditionSucceeded)
 	return of.Namespace == w.PullRequest.Namespace && of.Name == w.PullRequest.Name &&
-		c != nil && c.Reason == v1alpha1.ReasonAwaitingRequirements && run.Spec.InputsDigest == s.Stack.Status.InputsDigest
+		c != nil && c.Reason ==
+		v1alpha1.ReasonAwaitingRequirements && run.Spec.InputsDigest == s.Stack.Status.InputsDigest
 }
 
 // evaluateRun evaluates what a Run requires on facts and on what the Git provider reports, and records what is to be
@@ -98,7 +102,8 @@ func (r *Reconciler) evaluateRun(
 		}
 	}
 	w.ReadAgain = sooner(w.ReadAgain, again)
-	isSame := known != nil && known.PlanDigest == next.PlanDigest && equality.Semantic.DeepEqual(known.Results, next.Results)
+	isSame := known != nil && known.PlanDigest == next.PlanDigest && equality.Semantic.DeepEqual(known.Results,
+		next.Results)
 	if isSame && (!isMet || w.Now.Sub(known.At.Time) < readAgainFor) {
 		return
 	}
@@ -110,7 +115,8 @@ func (r *Reconciler) reported(ctx context.Context, w *Snapshot, provider Provide
 	spec := w.PullRequest.Spec
 	last, ok := r.evaluated.get(w.PullRequest.UID)
 	age := w.Now.Sub(last.at)
-	if !ok || !last.updated.Equal(spec.UpdatedAt.Time) || last.facts.Head != spec.Head.Commit || age >= readFor || age < 0 {
+	if !ok || !last.updated.Equal(spec.UpdatedAt.Time) || last.facts.Head != spec.Head.Commit || age >= readFor ||
+		age < 0 {
 		r.evaluate(ctx, w, provider)
 		last, _ = r.evaluated.get(w.PullRequest.UID)
 	}

@@ -22,14 +22,16 @@ func awaiting() Snapshot {
 	w := requiring()
 	w.PullRequest.Namespace, w.PullRequest.Name, w.PullRequest.UID = "web", "infra-12", "pull"
 	w.PullRequest.Status.Holds = []v1alpha1.PullRequestHold{{
-		PullRequestStackApply: v1alpha1.PullRequestStackApply{Namespace: "web", Name: "net"}, Head: headOne, Base: headTwo, Branch: "main",
+		PullRequestStackApply: v1alpha1.PullRequestStackApply{Namespace: "web", Name: "net"}, Head: headOne,
+		Base: headTwo, Branch: "main",
 	}}
 	s := afterMerge(run("pull/12@sha1:"+headOne, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingRequirements))
 	s.Stack.Status.Hold, s.Read = &v1alpha1.StackHold{UID: "pull", Head: headOne}, true
 	s.Run.Spec.Stack.Name, s.Run.Spec.InputsDigest = "net", s.Stack.Status.InputsDigest
 	s.Run.Status.Plan = planFor("create net")
 	s.Run.Spec.Requirements = &v1alpha1.RunRequirements{
-		Types: slices.Clone(w.Settings.Requirements), PullRequest: v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-12", Number: 12},
+		Types: slices.Clone(w.Settings.Requirements), PullRequest: v1alpha1.CarriedFrom{Namespace: "web",
+			Name: "infra-12", Number: 12},
 	}
 	w.Held = map[Key]AfterStack{{"web", "net"}: s}
 	return w
@@ -70,12 +72,20 @@ func TestRequirementsAreEvaluatedForARun(t *testing.T) {
 	}{
 		"all are met":             {func(*judged, *Snapshot) {}, met, minute, 1},
 		"the review is dismissed": {func(p *judged, _ *Snapshot) { p.found = nil }, "Missing Met Met", minute, 1},
-		"it is a draft":           {func(p *judged, _ *Snapshot) { p.readiness.Draft = true }, "Missing Missing Missing", minute, 1},
-		"it has diverged":         {func(_ *judged, w *Snapshot) { w.Merge.Affected[1].Diverged = true }, "Met Met Missing", minute, 1},
-		"another Stack has":       {func(_ *judged, w *Snapshot) { w.Merge.Affected[0].Diverged = true }, met, minute, 1},
-		"it cannot be read":       {func(p *judged, _ *Snapshot) { p.err = errors.New("502") }, "Unknown Unknown Unknown", readAgainFor, 1},
-		"not decided":             {func(p *judged, _ *Snapshot) { p.readiness.Merge = pulls.MergeUnknown }, "Met Unknown Met", readAgainFor, 1},
-		"the merge is not known":  {func(_ *judged, w *Snapshot) { w.Merge = nil }, "Met Met Unknown", readAgainFor, 1},
+		"it is a draft": {func(p *judged, _ *Snapshot) { p.readiness.Draft = true },
+			"Missing Missing Missing", minute, 1},
+		"it has diverged": {func(_ *judged, w *Snapshot) {
+			w.Merge.Affected[1].Diverged = true
+		}, "Met Met Missing", minute, 1},
+		"another Stack has": {func(_ *judged, w *Snapshot) {
+			w.Merge.Affected[0].Diverged = true
+		}, met, minute, 1},
+		"it cannot be read": {func(p *judged, _ *Snapshot) { p.err = errors.New("502") },
+			"Unknown Unknown Unknown", readAgainFor, 1},
+		"not decided": {func(p *judged, _ *Snapshot) {
+			p.readiness.Merge = pulls.MergeUnknown
+		}, "Met Unknown Met", readAgainFor, 1},
+		"the merge is not known": {func(_ *judged, w *Snapshot) { w.Merge = nil }, "Met Met Unknown", readAgainFor, 1},
 		"it does not change the Stack now": {func(_ *judged, w *Snapshot) {
 			w.Merge.Affected = w.Merge.Affected[:1]
 		}, "Met Met Unknown", readAgainFor, 1},
@@ -109,16 +119,27 @@ func TestRequirementsAreEvaluatedForARun(t *testing.T) {
 		"its Run waits for an approval": {func(_ *judged, w *Snapshot) {
 			w.heldRun().Status.Conditions[0].Reason = v1alpha1.ReasonAwaitingApproval
 		}, "", 0, 0},
-		"its Run applies":                {func(_ *judged, w *Snapshot) { w.heldRun().Status.Phase = v1alpha1.PhaseApplying }, "", 0, 0},
-		"its Run is of another one":      {func(_ *judged, w *Snapshot) { w.heldRun().Spec.Requirements.PullRequest.Name = "infra-13" }, "", 0, 0},
-		"its Run requires nothing":       {func(_ *judged, w *Snapshot) { w.heldRun().Spec.Requirements = nil }, "", 0, 0},
-		"its Run is of other code":       {func(_ *judged, w *Snapshot) { w.heldRun().Spec.InputsDigest = "sha256:old" }, "", 0, 0},
-		"the Stack has another head yet": {func(_ *judged, w *Snapshot) { w.change(func(s *AfterStack) { s.Read = false }) }, "", 0, 0},
-		"there is no Run":                {func(_ *judged, w *Snapshot) { w.change(func(s *AfterStack) { s.Run = nil }) }, "", 0, 0},
+		"its Run applies": {func(_ *judged, w *Snapshot) {
+			w.heldRun().Status.Phase = v1alpha1.PhaseApplying
+		}, "", 0, 0},
+		"its Run is of another one": {func(_ *judged, w *Snapshot) {
+			w.heldRun().Spec.Requirements.PullRequest.Name = "infra-13"
+		}, "", 0, 0},
+		"its Run requires nothing": {func(_ *judged, w *Snapshot) {
+			w.heldRun().Spec.Requirements = nil
+		}, "", 0, 0},
+		"its Run is of other code": {func(_ *judged, w *Snapshot) {
+			w.heldRun().Spec.InputsDigest = "sha256:old"
+		}, "", 0, 0},
+		"the Stack has another head yet": {func(_ *judged, w *Snapshot) {
+			w.change(func(s *AfterStack) { s.Read = false })
+		}, "", 0, 0},
+		"there is no Run": {func(_ *judged, w *Snapshot) { w.change(func(s *AfterStack) { s.Run = nil }) }, "", 0, 0},
 	} {
 		w, provider := awaiting(), accepted()
 		tt.change(&provider, &w)
-		(&Reconciler{}).gatherRequired(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider})
+		(&Reconciler{}).gatherRequired(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com",
+			Client: provider})
 		got := ""
 		for _, one := range w.Required {
 			got += statesOf(one.evaluated.Results)
@@ -127,7 +148,8 @@ func TestRequirementsAreEvaluatedForARun(t *testing.T) {
 			}
 		}
 		if got != tt.want || w.ReadAgain != tt.again || *provider.requests != tt.requests {
-			t.Errorf("%s: %q, again in %s, %d requests, want %q, %s, %d", name, got, w.ReadAgain, *provider.requests, tt.want, tt.again, tt.requests)
+			t.Errorf("%s: %q, again in %s, %d requests, want %q, %s, %d", name, got, w.ReadAgain, *provider.requests,
+				tt.want, tt.again, tt.requests)
 		}
 	}
 }
@@ -143,7 +165,8 @@ func (w *Snapshot) change(change func(*AfterStack)) {
 func TestRequirementsOfARunAreWritten(t *testing.T) {
 	w, provider, r := awaiting(), accepted(), &Reconciler{}
 	waits := w.heldRun()
-	kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithStatusSubresource(&v1alpha1.Run{}).WithObjects(waits).Build()
+	kube := fake.NewClientBuilder().WithScheme(schemeOf(t)).WithStatusSubresource(&v1alpha1.Run{}).WithObjects(waits).
+		Build()
 	r.Client = kube
 	of := func() Provider { return Provider{Name: "gitlab", Host: "git.example.com", Client: provider} }
 	reconcile := func(after time.Duration) (written int) {
@@ -176,7 +199,8 @@ func TestRequirementsOfARunAreWritten(t *testing.T) {
 	if n := reconcile(time.Second); n != 0 || *provider.requests != requests {
 		t.Errorf("a second later, %d are written, after %d requests", n, *provider.requests-requests)
 	}
-	if n := reconcile(readAgainFor); n != 1 || !at.Before(&waits.Status.Requirements.At) || *provider.requests != requests+1 {
+	if n := reconcile(readAgainFor); n != 1 || !at.Before(&waits.Status.Requirements.At) ||
+		*provider.requests != requests+1 {
 		t.Errorf("later, %d are written, after %d requests", n, *provider.requests-requests)
 	}
 	// The Run was changed since it was read: it may have another plan.
@@ -195,7 +219,8 @@ func TestRequirementsOfARunAreWritten(t *testing.T) {
 func TestRunThatAwaitsRequirementsIsAnEvent(t *testing.T) {
 	w := awaiting()
 	waits := w.heldRun()
-	if got := plannedFor(context.Background(), waits); len(got) != 1 || got[0].Name != "infra-12" || got[0].Namespace != "web" {
+	if got := plannedFor(context.Background(), waits); len(got) != 1 || got[0].Name != "infra-12" ||
+		got[0].Namespace != "web" {
 		t.Errorf("%v", got)
 	}
 	waits.Spec.Requirements = nil
@@ -214,7 +239,8 @@ func TestDivergedStacksAreFound(t *testing.T) {
 		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: l.repo.Name}, Path: name}
 		l.objects = append(l.objects, s)
 	}
-	head := l.push(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"app/more.tf": "# head", "net/more.tf": "# head"}})
+	head := l.push(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"app/more.tf": "# head",
+		"net/more.tf": "# head"}})
 	l.push(gitserver.Change{Files: map[string]string{"net/main.tf": "# of the base"}})
 	diverged := func(required ...v1alpha1.Requirement) (names []string) {
 		l.repo.Generation++

@@ -72,8 +72,10 @@ func (r *Reconciler) readiness(
 func (w *Snapshot) requirementFacts() requirement.Facts {
 	spec := w.PullRequest.Spec
 	f := requirement.Facts{
-		Head: spec.Head.Commit, Newest: spec.Head.Commit, Author: spec.Author, Branch: spec.Head.Branch, Into: spec.Base,
-		Required: w.Settings.Requirements, Compared: requiresUndiverged(w.Settings), Ended: spec.State != v1alpha1.PullRequestOpen,
+		Head: spec.Head.Commit, Newest: spec.Head.Commit, Author: spec.Author, Branch: spec.Head.Branch,
+		Into:     spec.Base,
+		Required: w.Settings.Requirements, Compared: requiresUndiverged(w.Settings),
+		Ended: spec.State != v1alpha1.PullRequestOpen,
 	}
 	if w.Merge == nil {
 		return f
@@ -109,7 +111,8 @@ func (r *Reconciler) gatherRequirements(ctx context.Context, w *Snapshot, provid
 		return
 	}
 	last, ok := r.evaluated.get(w.PullRequest.UID)
-	isSame := ok && last.updated.Equal(spec.UpdatedAt.Time) && last.facts.Head == spec.Head.Commit && last.facts.Base == w.Merge.Base
+	isSame := ok && last.updated.Equal(spec.UpdatedAt.Time) && last.facts.Head == spec.Head.Commit &&
+		last.facts.Base == w.Merge.Base
 	if !isSame || !w.hasRequirements() || w.Now.Sub(last.at) >= reviewsFor {
 		r.evaluate(ctx, w, provider)
 	}

@@ -62,10 +62,13 @@ func requiring() Snapshot {
 func (w *Snapshot) applies(t *testing.T, user string, provider judged) {
 	t.Helper()
 	net := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "net"}}
-	r := &Reconciler{Access: allowed(nil), Client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(net).Build()}
+	r := &Reconciler{Access: allowed(nil), Client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(net).
+		Build()}
 	body := "/cairn apply " + plansDigest(w.PullRequest.Status) + " net"
-	provider.comments = []pulls.Comment{{ID: 1, Author: user, Body: body, Created: noon}, {ID: 2, Author: user, Body: "/cairn help", Created: noon}}
-	if _, _, err := r.commands(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider}); err != nil {
+	provider.comments = []pulls.Comment{{ID: 1, Author: user, Body: body, Created: noon},
+		{ID: 2, Author: user, Body: "/cairn help", Created: noon}}
+	if _, _, err := r.commands(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com",
+		Client: provider}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,7 +94,9 @@ func TestRequirementsKeepAnApplyBack(t *testing.T) {
 		"another Stack has diverged": {change: func(_ *judged, w *Snapshot) {
 			w.Merge.Affected[0].Diverged = true
 		}, held: true, requests: 1},
-		"it cannot be read":       {change: func(p *judged, _ *Snapshot) { p.err = errors.New("502") }, held: true, requests: 1},
+		"it cannot be read": {change: func(p *judged, _ *Snapshot) {
+			p.err = errors.New("502")
+		}, held: true, requests: 1},
 		"a user without the verb": {user: "bob"},
 		"not required":            {change: func(_ *judged, w *Snapshot) { w.Settings.Requirements = nil }, held: true},
 	} {
@@ -134,7 +139,8 @@ func TestRequirementsArePublished(t *testing.T) {
 	w.Now = w.Now.Add(time.Minute)
 	provider.err = errors.New("502")
 	of.Client = provider
-	if r.gatherRequirements(t.Context(), &w, of); s.Requirements[0].State != v1alpha1.RequirementUnknown || w.ReadAgain != fetchLongest {
+	if r.gatherRequirements(t.Context(), &w, of); s.Requirements[0].State != v1alpha1.RequirementUnknown ||
+		w.ReadAgain != fetchLongest {
 		t.Errorf("it cannot be read: %+v, again in %s", s.Requirements, w.ReadAgain)
 	}
 	for name, change := range map[string]func(*Snapshot){
@@ -149,7 +155,8 @@ func TestRequirementsArePublished(t *testing.T) {
 		w.PullRequest.Status.Requirements = s.Requirements
 		change(&w)
 		before := *provider.requests
-		if r.gatherRequirements(t.Context(), &w, of); w.PullRequest.Status.Requirements != nil || *provider.requests != before {
+		if r.gatherRequirements(t.Context(), &w, of); w.PullRequest.Status.Requirements != nil ||
+			*provider.requests != before {
 			t.Errorf("%s: %+v", name, w.PullRequest.Status.Requirements)
 		}
 	}

@@ -28,9 +28,10 @@ func restrict(ctx context.Context, access Access, w *Snapshot, provider Provider
 			}
 			for i := range affected {
 				if affected[i].Restricted == "" && !may[i] {
-					affected[i].Restricted = user + ", who opened the pull request or has a commit in it, does not have the verb plan on it"
-					reason = cmp.Or(reason, user+", who opened the pull request or has a commit in it, does not have the verb plan on all "+
-						"affected Stacks")
+					affected[i].Restricted = user + ", who opened the pull request or has a commit in it, does not " +
+						"have the verb plan on it"
+					reason = cmp.Or(reason, user+", who opened the pull request or has a commit in it, does not have "+
+						"the verb plan on all affected Stacks")
 				}
 			}
 		}
@@ -76,7 +77,8 @@ func stillRestricted(ctx context.Context, access Access, w *Snapshot, provider P
 }
 
 // requiresCommand returns why no Stack may be planned without a command, or the users who all need the verb plan.
-func requiresCommand(ctx context.Context, w *Snapshot, provider Provider, affects bool) (reason string, users []string, err error) {
+func requiresCommand(ctx context.Context, w *Snapshot, provider Provider, affects bool) (reason string, users []string,
+	err error) {
 	spec := w.PullRequest.Spec
 	switch {
 	case w.Settings.RequireCommand:

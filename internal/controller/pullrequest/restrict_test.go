@@ -20,8 +20,8 @@ func (mayOn) AllowsRun(context.Context, string, []string, string, Key) (bool, er
 	return false, nil
 }
 
-// Each Stack is planned if all users whose code the head has may plan it, or if a user who may plan it allowed the head.
-// One that may not be planned keeps no other back.
+// Each Stack is planned if all users whose code the head has may plan it, or if a user who may plan it allowed the
+// head. One that may not be planned keeps no other back.
 func TestEachStackIsRestrictedByItself(t *testing.T) {
 	const host = "gitlab:git.example.com:"
 	app, net := Key{"web", "app"}, Key{"web", "net"}
@@ -44,7 +44,9 @@ func TestEachStackIsRestrictedByItself(t *testing.T) {
 		"one by the author and a committer": {author: "alice", committers: []string{"alice", "carol"}, want: "net"},
 		"none by both":                      {author: "bob", committers: []string{"carol"}},
 		"a committer who is not known":      {author: "alice", committers: []string{""}},
-		"a fork":                            {author: "alice", change: func(w *Snapshot) { w.PullRequest.Spec.Fork = true }},
+		"a fork": {author: "alice", change: func(w *Snapshot) {
+			w.PullRequest.Spec.Fork = true
+		}},
 		"the rest by another user": {
 			author: "carol", head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("bob")}, want: "app net",
 		},
@@ -52,12 +54,16 @@ func TestEachStackIsRestrictedByItself(t *testing.T) {
 			author: "alice", change: func(w *Snapshot) { w.PullRequest.Spec.Fork = true },
 			head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("carol")}, want: "net",
 		},
-		"by name":                {author: "mallory", head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("alice", "web/net")}, want: "net"},
-		"by name and by another": {author: "mallory", head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("alice", "web/net"), by("bob")}, want: "app net"},
+		"by name": {author: "mallory", head: headOne,
+			allowances: []v1alpha1.PullRequestAllowance{by("alice", "web/net")}, want: "net"},
+		"by name and by another": {author: "mallory", head: headOne,
+			allowances: []v1alpha1.PullRequestAllowance{by("alice", "web/net"), by("bob")}, want: "app net"},
 		"by name without the verb": {
-			author: "mallory", head: headOne, allowances: []v1alpha1.PullRequestAllowance{by("carol", "web/app", "web/net")}, want: "net",
+			author: "mallory", head: headOne,
+			allowances: []v1alpha1.PullRequestAllowance{by("carol", "web/app", "web/net")}, want: "net",
 		},
-		"of another head":      {author: "mallory", head: headTwo, allowances: []v1alpha1.PullRequestAllowance{by("alice")}},
+		"of another head": {author: "mallory", head: headTwo,
+			allowances: []v1alpha1.PullRequestAllowance{by("alice")}},
 		"without an allowance": {author: "mallory", head: headOne},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +85,8 @@ func TestEachStackIsRestrictedByItself(t *testing.T) {
 					free = append(free, a.Name)
 				}
 			}
-			if got := strings.Join(free, " "); got != tt.want || (reason == "") != (tt.author == "alice" && tt.change == nil && len(tt.committers) == 0) {
+			if got := strings.Join(free, " "); got != tt.want ||
+				(reason == "") != (tt.author == "alice" && tt.change == nil && len(tt.committers) == 0) {
 				t.Errorf("planned: %q; %q", got, reason)
 			}
 		})

@@ -34,7 +34,8 @@ type review struct {
 
 // isReviewable reports whether a review can approve the plan of a Stack: the comment has a plan that does the same.
 func isReviewable(s v1alpha1.PullRequestStack, head string) bool {
-	return s.Shown != nil && s.Shown.Head == head && s.Phase == v1alpha1.PhaseSucceeded && isComparable(s) && s.Plan.Changes &&
+	return s.Shown != nil && s.Shown.Head == head && s.Phase == v1alpha1.PhaseSucceeded && isComparable(s) &&
+		s.Plan.Changes &&
 		s.Shown.Fingerprint == s.Plan.Fingerprint && (s.Plan.Policy == nil || s.Plan.Policy.Denied == 0)
 }
 
@@ -66,7 +67,8 @@ func (w *Snapshot) setReviewed(reviews []review) {
 		switch {
 		case n >= 0:
 			s.Approval = &v1alpha1.PullRequestApproval{
-				By: reviews[n].by, From: v1alpha1.ApprovalReviews, At: metav1.Time{Time: reviews[n].at}, Head: s.Shown.Head,
+				By: reviews[n].by, From: v1alpha1.ApprovalReviews, At: metav1.Time{Time: reviews[n].at},
+				Head:       s.Shown.Head,
 				PlanDigest: s.Plan.Digest, Fingerprint: s.Plan.Fingerprint, Author: reviews[n].author,
 			}
 		case counts:
@@ -139,7 +141,8 @@ func (w *Snapshot) awaitsApproval(of Key) bool {
 
 // reviewsOf returns the reviews that can approve a plan, with what is known about their users: first those without a
 // commit in the pull request, and the newest of them first.
-func (r *Reconciler) reviewsOf(ctx context.Context, w *Snapshot, provider Provider, found []pulls.Review) (all []review, err error) {
+func (r *Reconciler) reviewsOf(ctx context.Context, w *Snapshot, provider Provider, found []pulls.Review) (all []review,
+	err error) {
 	spec, stacks := w.PullRequest.Spec, w.PullRequest.Status.Stacks
 	slices.SortStableFunc(found, func(a, b pulls.Review) int { return b.At.Compare(a.At) })
 	facts := command.Snapshot{}
@@ -150,7 +153,8 @@ func (r *Reconciler) reviewsOf(ctx context.Context, w *Snapshot, provider Provid
 			if known || !isReviewable(s, spec.Head.Commit) || !v.isOf(s, spec.Author) {
 				continue
 			}
-			if v.may[s.Namespace], err = r.mayApprove(ctx, provider, v.by, Key{Namespace: s.Namespace}, w.Now); err != nil {
+			if v.may[s.Namespace], err = r.mayApprove(ctx, provider, v.by, Key{Namespace: s.Namespace},
+				w.Now); err != nil {
 				return nil, err
 			}
 		}
@@ -198,13 +202,15 @@ func show(s *v1alpha1.PullRequestStatus, at time.Time) {
 // else.
 func stillShown(s v1alpha1.PullRequestStack, head string) *v1alpha1.PullRequestShown {
 	known := s.Shown
-	if known == nil || known.Head != head || s.Phase.Finished() && (s.Plan == nil || s.Plan.Fingerprint != known.Fingerprint) {
+	if known == nil || known.Head != head ||
+		s.Phase.Finished() && (s.Plan == nil || s.Plan.Fingerprint != known.Fingerprint) {
 		return nil
 	}
 	return known
 }
 
-// wholeSecond returns a time rounded up to the second, which a status has: what is newer than it is newer than the time.
+// wholeSecond returns a time rounded up to the second, which a status has: what is newer than it is newer than the
+// time.
 func wholeSecond(at time.Time) metav1.Time {
 	second := at.Truncate(time.Second)
 	if second.Before(at) {

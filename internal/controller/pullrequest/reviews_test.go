@@ -49,7 +49,8 @@ func (w *Snapshot) reads(t *testing.T, access Access, provider reviewedBy) {
 		provider.logins = []string{"carol"}
 	}
 	r := &Reconciler{Access: access}
-	if err := r.gatherReviews(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com", Client: provider}); err != nil {
+	if err := r.gatherReviews(t.Context(), w, Provider{Name: "gitlab", Host: "git.example.com",
+		Client: provider}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,44 +75,65 @@ func TestAReviewApprovesThePlansThatTheCommentHasBeforeIt(t *testing.T) {
 		change func(*Snapshot, *v1alpha1.PullRequestStack)
 		want   string
 	}{
-		"after the plans":                {found: []pulls.Review{by("alice")}, want: alice},
-		"before the plans":               {found: []pulls.Review{by("alice", at(noon))}},
-		"in the same second":             {found: []pulls.Review{by("alice", at(postedAt))}},
-		"at a time that is not known":    {found: []pulls.Review{by("alice", at(time.Time{}))}},
-		"of another head":                {found: []pulls.Review{by("alice", func(r *pulls.Review) { r.Commit = headTwo })}},
+		"after the plans":             {found: []pulls.Review{by("alice")}, want: alice},
+		"before the plans":            {found: []pulls.Review{by("alice", at(noon))}},
+		"in the same second":          {found: []pulls.Review{by("alice", at(postedAt))}},
+		"at a time that is not known": {found: []pulls.Review{by("alice", at(time.Time{}))}},
+		"of another head": {found: []pulls.Review{by("alice", func(r *pulls.Review) {
+			r.Commit = headTwo
+		})}},
 		"of a head that is not known":    {found: []pulls.Review{by("alice", func(r *pulls.Review) { r.Commit = "" })}},
 		"by who opened the pull request": {found: []pulls.Review{by("Carol")}, access: verbs(true)},
-		"who opened it is not known": {found: []pulls.Review{by("alice")}, change: func(w *Snapshot, _ *v1alpha1.PullRequestStack) {
-			w.PullRequest.Spec.Author = ""
-		}},
-		"by a user without the verb":      {found: []pulls.Review{by("bob")}},
-		"by a login that cannot be one":   {found: []pulls.Review{by("a b")}, access: verbs(true)},
-		"none":                            {},
-		"by two, the newest":              {found: []pulls.Review{by("alice"), by("dave", at(postedAt.Add(time.Hour)))}, access: verbs(true), want: dave},
-		"by two, one without the verb":    {found: []pulls.Review{by("alice"), by("bob", at(postedAt.Add(time.Hour)))}, want: alice},
-		"by a user with a commit":         {found: []pulls.Review{by("alice")}, logins: []string{"alice"}, want: alice + " author"},
-		"with a commit of any user":       {found: []pulls.Review{by("alice")}, logins: []string{""}, want: alice + " author"},
-		"by two, one without a commit":    {found: []pulls.Review{by("alice"), by("dave", at(postedAt.Add(time.Hour)))}, access: verbs(true), logins: []string{"dave"}, want: alice},
-		"without a comment with the plan": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) { s.Shown = nil }},
-		"the comment has another plan": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
-			s.Shown.Fingerprint = "create two"
-		}},
-		"the comment has another head": {found: []pulls.Review{by("alice", func(r *pulls.Review) { r.Commit = headTwo })}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+		"who opened it is not known": {found: []pulls.Review{by("alice")},
+			change: func(w *Snapshot, _ *v1alpha1.PullRequestStack) {
+				w.PullRequest.Spec.Author = ""
+			}},
+		"by a user without the verb":    {found: []pulls.Review{by("bob")}},
+		"by a login that cannot be one": {found: []pulls.Review{by("a b")}, access: verbs(true)},
+		"none":                          {},
+		"by two, the newest": {found: []pulls.Review{by("alice"), by("dave", at(postedAt.Add(time.Hour)))},
+			access: verbs(true), want: dave},
+		"by two, one without the verb": {found: []pulls.Review{by("alice"), by("bob", at(postedAt.Add(time.Hour)))},
+			want: alice},
+		"by a user with a commit": {found: []pulls.Review{by("alice")}, logins: []string{"alice"}, want: alice +
+			" author"},
+		"with a commit of any user": {found: []pulls.Review{by("alice")}, logins: []string{""}, want: alice +
+			" author"},
+		"by two, one without a commit": {found: []pulls.Review{by("alice"), by("dave", at(postedAt.Add(time.Hour)))},
+			access: verbs(true), logins: []string{"dave"}, want: alice},
+		"without a comment with the plan": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Shown = nil
+			}},
+		"the comment has another plan": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Shown.Fingerprint = "create two"
+			}},
+		"the comment has another head": {found: []pulls.Review{by("alice", func(r *pulls.Review) {
+			r.Commit = headTwo
+		})}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
 			s.Shown.Head = headTwo
 		}},
-		"a plan that a policy denies": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
-			s.Plan.Policy = &v1alpha1.PolicyResult{Denied: 1}
-		}},
-		"a plan that was not read": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
-			s.Plan.Unverified = "encrypted"
-		}},
-		"a plan without changes": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) { s.Plan.Changes = false }},
-		"a plan that failed": {found: []pulls.Review{by("alice")}, change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
-			s.Phase = v1alpha1.PhaseFailed
-		}},
-		"reviews do not count": {found: []pulls.Review{by("alice")}, change: func(w *Snapshot, _ *v1alpha1.PullRequestStack) {
-			w.Settings.CarryApproval.From = nil
-		}},
+		"a plan that a policy denies": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Plan.Policy = &v1alpha1.PolicyResult{Denied: 1}
+			}},
+		"a plan that was not read": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Plan.Unverified = "encrypted"
+			}},
+		"a plan without changes": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Plan.Changes = false
+			}},
+		"a plan that failed": {found: []pulls.Review{by("alice")},
+			change: func(_ *Snapshot, s *v1alpha1.PullRequestStack) {
+				s.Phase = v1alpha1.PhaseFailed
+			}},
+		"reviews do not count": {found: []pulls.Review{by("alice")},
+			change: func(w *Snapshot, _ *v1alpha1.PullRequestStack) {
+				w.Settings.CarryApproval.From = nil
+			}},
 	} {
 		w := reviewable()
 		if tt.change != nil {
@@ -127,7 +149,8 @@ func TestAReviewApprovesThePlansThatTheCommentHasBeforeIt(t *testing.T) {
 			if a.Author {
 				got += " author"
 			}
-			if a.From != v1alpha1.ApprovalReviews || a.Head != headOne || a.PlanDigest != "sha256:create net" || a.Fingerprint != "create net" || a.Void != "" {
+			if a.From != v1alpha1.ApprovalReviews || a.Head != headOne || a.PlanDigest != "sha256:create net" ||
+				a.Fingerprint != "create net" || a.Void != "" {
 				t.Errorf("%s: %+v", name, a)
 			}
 		}
@@ -152,12 +175,17 @@ func TestWhatEndsTheApprovalByAReview(t *testing.T) {
 		found  []pulls.Review
 		want   string
 	}{
-		"nothing":                       {func(*Snapshot) {}, []pulls.Review{by("alice")}, ""},
-		"a dismissed review":            {func(*Snapshot) {}, nil, "no review of this user approves this plan now"},
-		"a push":                        {func(w *Snapshot) { w.PullRequest.Spec.Head.Commit = headTwo; next(w) }, []pulls.Review{by("alice")}, "the pull request has another head commit now"},
-		"a new plan in progress":        {func(w *Snapshot) { replanned(w, "") }, nil, ""},
-		"a new plan that does the same": {func(w *Snapshot) { replanned(w, "create net") }, []pulls.Review{by("alice")}, ""},
-		"a new plan that does more":     {func(w *Snapshot) { replanned(w, "create two") }, []pulls.Review{by("alice")}, "the plan does something else now"},
+		"nothing":            {func(*Snapshot) {}, []pulls.Review{by("alice")}, ""},
+		"a dismissed review": {func(*Snapshot) {}, nil, "no review of this user approves this plan now"},
+		"a push": {func(w *Snapshot) {
+			w.PullRequest.Spec.Head.Commit = headTwo
+			next(w)
+		}, []pulls.Review{by("alice")}, "the pull request has another head commit now"},
+		"a new plan in progress": {func(w *Snapshot) { replanned(w, "") }, nil, ""},
+		"a new plan that does the same": {func(w *Snapshot) { replanned(w, "create net") }, []pulls.Review{by("alice")},
+			""},
+		"a new plan that does more": {func(w *Snapshot) { replanned(w, "create two") }, []pulls.Review{by("alice")},
+			"the plan does something else now"},
 		"it did more once": {func(w *Snapshot) {
 			replanned(w, "create two")
 			replanned(w, "create net")
@@ -218,7 +246,8 @@ func TestACommandAndAReview(t *testing.T) {
 		t.Errorf("%q", answer)
 	}
 	w.reads(t, verbs(true), reviewedBy{found: []pulls.Review{by("dave")}})
-	if a := w.approval("net"); a == nil || a.By != "gitlab:git.example.com:dave" || a.Text() != "approved by a review of gitlab:git.example.com:dave" {
+	if a := w.approval("net"); a == nil || a.By != "gitlab:git.example.com:dave" ||
+		a.Text() != "approved by a review of gitlab:git.example.com:dave" {
 		t.Errorf("commands do not count: %+v", a)
 	}
 	text := comment.Render(w.reportOf(&w.PullRequest.Status), comment.Format{Limit: 60_000})
@@ -229,23 +258,27 @@ func TestACommandAndAReview(t *testing.T) {
 
 // After the merge the reviews are read again: one may be the last act before it, and one may be dismissed since.
 func TestAReviewIsCarriedToTheRunOfTheMerge(t *testing.T) {
-	const counts, not = "Approved by gitlab:git.example.com:alice", "The approval by gitlab:git.example.com:alice does not count: "
+	const counts, not = "Approved by gitlab:git.example.com:alice", "The approval by gitlab:git.example.com:alice " +
+		"does not count: "
 	for name, tt := range map[string]struct {
 		before, after []pulls.Review
 		err           error
 		from          v1alpha1.ApprovalSource
 		want          string
 	}{
-		"known before the merge":        {before: []pulls.Review{by("alice")}, after: []pulls.Review{by("alice")}, want: counts},
+		"known before the merge": {before: []pulls.Review{by("alice")}, after: []pulls.Review{by("alice")},
+			want: counts},
 		"the last act before the merge": {after: []pulls.Review{by("alice")}, want: counts},
-		"dismissed":                     {before: []pulls.Review{by("alice")}, want: not + "no review of this user approves this plan now"},
-		"by who opened it":              {after: []pulls.Review{by("carol")}},
+		"dismissed": {before: []pulls.Review{by("alice")}, want: not +
+			"no review of this user approves this plan now"},
+		"by who opened it": {after: []pulls.Review{by("carol")}},
 		"reviews that cannot be read": {
 			before: []pulls.Review{by("alice")}, err: &pulls.Error{Kind: pulls.Forbidden, Status: 403, Message: "no"},
 			want: not + "Cairn cannot read the reviews: the Git provider responded 403: no",
 		},
-		"reviews that were never read":     {err: &pulls.Error{Kind: pulls.Forbidden, Status: 403, Message: "no"}},
-		"reviews do not count any more":    {before: []pulls.Review{by("alice")}, after: []pulls.Review{by("alice")}, from: v1alpha1.ApprovalCommands},
+		"reviews that were never read": {err: &pulls.Error{Kind: pulls.Forbidden, Status: 403, Message: "no"}},
+		"reviews do not count any more": {before: []pulls.Review{by("alice")}, after: []pulls.Review{by("alice")},
+			from: v1alpha1.ApprovalCommands},
 		"the user had to be another one":   {after: []pulls.Review{by("bob")}},
 		"older than the plan in a comment": {after: []pulls.Review{by("alice", at(noon))}},
 	} {
@@ -260,7 +293,8 @@ func TestAReviewIsCarriedToTheRunOfTheMerge(t *testing.T) {
 		w.after(afterMerge(past(withRevision, opApply, true)), waits)
 		w.reads(t, allowed(nil), reviewedBy{found: tt.after, err: tt.err})
 		r := &Reconciler{Access: verbs(true), Merger: &gitModel{}}
-		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com", Client: commented{}}); err != nil {
+		if err := r.gatherCarried(t.Context(), &w, Provider{Name: "gitlab", Host: "git.example.com",
+			Client: commented{}}); err != nil {
 			t.Fatal(err)
 		}
 		d := Decide(w)
@@ -278,8 +312,10 @@ func TestReviewsOfAProviderThatDoesNotRespond(t *testing.T) {
 	w := reviewable()
 	w.reads(t, allowed(nil), reviewedBy{found: []pulls.Review{by("alice")}})
 	r := &Reconciler{Access: allowed(nil)}
-	down := Provider{Name: "gitlab", Host: "git.example.com", Client: reviewedBy{err: &pulls.Error{Kind: pulls.Unavailable}}}
-	if err := r.gatherReviews(t.Context(), &w, down); pulls.KindOf(err) != pulls.Unavailable || w.approval("net").Void != "" {
+	down := Provider{Name: "gitlab", Host: "git.example.com",
+		Client: reviewedBy{err: &pulls.Error{Kind: pulls.Unavailable}}}
+	if err := r.gatherReviews(t.Context(), &w, down); pulls.KindOf(err) != pulls.Unavailable ||
+		w.approval("net").Void != "" {
 		t.Errorf("%v, %+v", err, w.approval("net"))
 	}
 }
@@ -329,8 +365,8 @@ func TestReviewsAreReadAgainAfterTheMerge(t *testing.T) {
 	}
 }
 
-// What the comment has is known by its time at the Git provider: rounded up, as a status has seconds, and only while the
-// plan is the same.
+// What the comment has is known by its time at the Git provider: rounded up, as a status has seconds, and only while
+// the plan is the same.
 func TestSinceWhenTheCommentHasAPlan(t *testing.T) {
 	w := approvable()
 	shown := func(want string, at time.Time) {

@@ -63,7 +63,8 @@ func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest
 		return acts
 	}
 	for i := range unfinished.Items {
-		if run := &unfinished.Items[i]; run.Spec.PullRequest.PlanNumber <= pull.Status.Plans { // else it is of a newer status
+		// else it is of a newer status
+		if run := &unfinished.Items[i]; run.Spec.PullRequest.PlanNumber <= pull.Status.Plans {
 			others = append(others, Key{run.Namespace, run.Name})
 		}
 	}
@@ -81,7 +82,8 @@ func (r *Reconciler) act(ctx context.Context, before, pull *v1alpha1.PullRequest
 // create creates the Run that plans a Stack, unless it exists. It cannot belong to the PullRequest, which may be in
 // another namespace, so it belongs to the Stack, unless that does not exist. It returns the UID, empty if there is no
 // Run.
-func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v1alpha1.PullRequestStack, a Affected) (types.UID, error) {
+func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v1alpha1.PullRequestStack,
+	a Affected) (types.UID, error) {
 	isController := true
 	owner := metav1.OwnerReference{Kind: "Stack", Name: s.Name, UID: types.UID(a.UID)}
 	if a.New {
@@ -91,7 +93,8 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: s.Run,
-			Labels:          map[string]string{runinfo.LabelStack: runinfo.LabelValue(s.Name), LabelPullRequest: string(pull.UID)},
+			Labels: map[string]string{runinfo.LabelStack: runinfo.LabelValue(s.Name),
+				LabelPullRequest: string(pull.UID)},
 			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: v1alpha1.RunSpec{
@@ -102,8 +105,9 @@ func (r *Reconciler) create(ctx context.Context, pull *v1alpha1.PullRequest, s v
 			},
 			Revision: runinfo.Clip(a.Revision, 300), Source: a.Source,
 			PullRequest: &v1alpha1.RunPullRequest{
-				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, PlanNumber: s.PlanNumber, DestroyInputsDigest: a.DestroyInputsDigest,
-				NewStack: a.New,
+				Namespace: pull.Namespace, Name: pull.Name, UID: pull.UID, PlanNumber: s.PlanNumber,
+				DestroyInputsDigest: a.DestroyInputsDigest,
+				NewStack:            a.New,
 			},
 		},
 	}
@@ -136,7 +140,8 @@ func (r *Reconciler) deleteIfGone(ctx context.Context, pull *v1alpha1.PullReques
 func (r *Reconciler) end(ctx context.Context, key Key, pull *v1alpha1.PullRequest) (gone bool, err error) {
 	run := &v1alpha1.Run{}
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, run)
-	if apierrors.IsNotFound(err) || (err == nil && (run.Spec.PullRequest == nil || run.Spec.PullRequest.UID != pull.UID)) {
+	if apierrors.IsNotFound(err) ||
+		(err == nil && (run.Spec.PullRequest == nil || run.Spec.PullRequest.UID != pull.UID)) {
 		return true, nil
 	}
 	if err != nil {
@@ -149,7 +154,8 @@ func (r *Reconciler) end(ctx context.Context, key Key, pull *v1alpha1.PullReques
 		before := run.DeepCopy()
 		run.Spec.Cancel = true
 		change := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		return false, ignoreConflict(client.IgnoreNotFound(r.Client.Patch(ctx, run, change, client.DisableReadYourWritesConsistency)))
+		return false, ignoreConflict(
+			client.IgnoreNotFound(r.Client.Patch(ctx, run, change, client.DisableReadYourWritesConsistency)))
 	}
 	if err := r.Runs.Forget(ctx, run); err != nil {
 		return false, err
@@ -173,7 +179,8 @@ func (r *Reconciler) finish(ctx context.Context, pull *v1alpha1.PullRequest) (ct
 	left := false
 	for namespace := range namespaces {
 		var runs v1alpha1.RunList
-		if err := r.Live.List(ctx, &runs, client.InNamespace(namespace), client.MatchingLabels{LabelPullRequest: string(pull.UID)}); err != nil {
+		if err := r.Live.List(ctx, &runs, client.InNamespace(namespace),
+			client.MatchingLabels{LabelPullRequest: string(pull.UID)}); err != nil {
 			return ctrl.Result{}, err
 		}
 		for _, run := range runs.Items {

@@ -28,7 +28,8 @@ func (d *Discovery) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reco
 	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).Named("discovery").
 		For(&v1alpha1.Repository{}, builder.WithPredicates(changed)).
-		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(d.deleted), builder.WithPredicates(deletions())).
+		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(d.deleted),
+			builder.WithPredicates(deletions())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(reconciler)
 }
@@ -46,12 +47,15 @@ func deletions() predicate.Predicate {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequest").
-		For(&v1alpha1.PullRequest{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resends(), waitsForMore()))).
+		For(&v1alpha1.PullRequest{},
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, resends(), waitsForMore()))).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(find.sharing)).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(plannedFor)).
 		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.pullRequestsOf)).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, rulesChanged()))).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.waitingFor), builder.WithPredicates(progresses())).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.affectedBy),
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, rulesChanged()))).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(find.waitingFor),
+			builder.WithPredicates(progresses())).
 		Watches(&v1alpha1.StackSet{}, handler.EnqueueRequestsFromMapFunc(find.listedBy),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.grantedBy)).
@@ -122,7 +126,8 @@ func (l lookups) grantedBy(ctx context.Context, grant client.Object) (requests [
 func (l lookups) list(ctx context.Context, repo types.NamespacedName) []reconcile.Request {
 	var pulls v1alpha1.PullRequestList
 	of := client.MatchingFields{repository.PullRequestIndex: repo.Name}
-	if err := l.cache.List(ctx, &pulls, client.InNamespace(repo.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+	if err := l.cache.List(ctx, &pulls, client.InNamespace(repo.Namespace), of,
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil // only from a cache that is stopping
 	}
 	var requests []reconcile.Request

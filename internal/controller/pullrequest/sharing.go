@@ -40,7 +40,9 @@ func atHead(all []*v1alpha1.PullRequest, commit string) (found []*v1alpha1.PullR
 // isSettled reports whether a pull request ended, and nothing of it remains to be sent to its head.
 func isSettled(p *v1alpha1.PullRequest) bool {
 	return p.Status.Phase.Ended() && p.Status.EndedAt != nil &&
-		!slices.ContainsFunc(p.Status.Delivered.Statuses, func(s v1alpha1.PullRequestCommitStatus) bool { return s.Pending })
+		!slices.ContainsFunc(p.Status.Delivered.Statuses, func(s v1alpha1.PullRequestCommitStatus) bool {
+			return s.Pending
+		})
 }
 
 // sharing returns the other pull requests of the Repository that have, or had, a head of one, by name, without those
@@ -71,7 +73,8 @@ func (l lookups) sharing(ctx context.Context, o client.Object) (requests []recon
 }
 
 // resend is a patch after which everything is sent to the Git provider again.
-var resend = client.RawPatch(types.MergePatchType, []byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
+var resend = client.RawPatch(types.MergePatchType,
+	[]byte(`{"status":{"delivered":{"commentDigest":null,"head":null}}}`))
 
 // resendAll is resend for a pull request that may be merged.
 func resendAll(pull *v1alpha1.PullRequest) client.Patch {

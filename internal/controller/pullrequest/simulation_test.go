@@ -32,17 +32,19 @@ var (
 	trace     = flag.Bool("trace", false, "print the steps of each history")
 )
 
-// TestPullRequestHistories runs both controllers in random histories of pull requests, in processes that are killed at any request,
-// and whose requests and responses are lost, with caches that are late. The Git provider is a model behind the real client of
-// Gitea, and so are the API server, Runs and merges. At each step nothing may run that no user allowed. After some steps nothing
-// fails any longer: each open pull request then has one comment and the right statuses, a closed one has its plans for
-// a time, of which nothing is left then, and further reconciles write nothing. In half of the histories there are two processes, as if one had not detected yet that it is
-// no longer the leader. What both wrote to the Git provider may then be that of the first.
+// TestPullRequestHistories runs both controllers in random histories of pull requests, in processes that are killed at
+// any request, and whose requests and responses are lost, with caches that are late. The Git provider is a model behind
+// the real client of Gitea, and so are the API server, Runs and merges. At each step nothing may run that no user
+// allowed. After some steps nothing fails any longer: each open pull request then has one comment and the right
+// statuses, a closed one has its plans for a time, of which nothing is left then, and further reconciles write nothing.
+// In half of the histories there are two processes, as if one had not detected yet that it is no longer the leader.
+// What both wrote to the Git provider may then be that of the first.
 func TestPullRequestHistories(t *testing.T) {
 	for i := range *histories {
 		s := *seed + uint64(i)
 		if problem := newHistory(s).live(); problem != "" {
-			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/pullrequest -run TestPullRequestHistories -args -histories 1 -seed %d -trace", s, problem, s)
+			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/pullrequest -run TestPullRequestHistories "+
+				"-args -histories 1 -seed %d -trace", s, problem, s)
 		}
 	}
 }
@@ -121,15 +123,16 @@ func (h *history) live() string {
 	return h.problem
 }
 
-// Of 50 open pull requests of which nothing changes, an interval costs one request to the Git provider, no write and no plan. The
-// affected Stacks among 2,000 are measured by BenchmarkProposal.
+// Of 50 open pull requests of which nothing changes, an interval costs one request to the Git provider, no write and no
+// plan. The affected Stacks among 2,000 are measured by BenchmarkProposal.
 func TestManyPullRequestsCostNothing(t *testing.T) {
 	h := newHistory(2) // one process
 	h.quiet = true
 	for number := range 50 {
 		h.git.pulls = append(h.git.pulls, &pullModel{
 			Number: number + 1, Title: "Change", State: "open", User: userModel{"alice"}, Updated: h.now,
-			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+			Base: refModel{Ref: "main", RepoID: 1},
 		})
 	}
 	h.git.fetch()
@@ -139,21 +142,24 @@ func TestManyPullRequestsCostNothing(t *testing.T) {
 			h.now = h.now.Add(interval)
 		}
 	}
-	interval := h.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository).Spec.PullRequests.Interval.Duration
+	interval := h.api.objects[key{"Repository", "web", "infra"}].(*v1alpha1.Repository).
+		Spec.PullRequests.Interval.Duration
 	pass(time.Minute, 20)
 	h.check()
 	writes, requests := h.api.writes, h.git.requests
 	const intervals = 20
 	pass(interval, intervals)
 	if h.problem != "" || h.api.writes != writes || h.git.requests-requests > intervals {
-		t.Errorf("%d intervals: %d writes, %d requests; %s", intervals, h.api.writes-writes, h.git.requests-requests, h.problem)
+		t.Errorf("%d intervals: %d writes, %d requests; %s", intervals, h.api.writes-writes, h.git.requests-requests,
+			h.problem)
 	}
 	if known := len(h.api.objects); known < 100 { // 50 PullRequests and their Runs
 		t.Errorf("only %d objects", known)
 	}
 }
 
-// step does one of these: an action of a user, a step of a Run, an event, a step of a reconcile, or the end of a process.
+// step does one of these: an action of a user, a step of a Run, an event, a step of a reconcile, or the end of a
+// process.
 func (h *history) step() {
 	switch n := h.rand.IntN(100); {
 	case n < 8:
@@ -260,7 +266,8 @@ func (t *task) kill() {
 // errLost is the error of a request or response that is lost.
 var errLost = errors.New("connection reset")
 
-// crossing does a request to another process. The request or its response can be lost, and others can work before and after it.
+// crossing does a request to another process. The request or its response can be lost, and others can work before and
+// after it.
 func (h *history) crossing(what string, do func()) error {
 	h.pause()
 	if h.fails(what, "request") {
@@ -324,7 +331,8 @@ func (p *process) start() {
 	clock := func() time.Time { return h.now }
 	p.discovery = &Discovery{Client: cached, Provider: provider, Clock: clock}
 	p.reconciler = &Reconciler{
-		Client: cached, Live: live, Merger: h.git, Access: h.git, Provider: provider, Runs: noArtifacts{}, Plans: noArtifacts{}, Clock: clock,
+		Client: cached, Live: live, Merger: h.git, Access: h.git, Provider: provider, Runs: noArtifacts{},
+		Plans: noArtifacts{}, Clock: clock,
 	}
 	p.enqueueAll()
 }
@@ -357,11 +365,13 @@ func (p *process) enqueueFor(o client.Object) {
 			}
 		}
 	case *v1alpha1.PullRequest:
-		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).sharing(context.Background(), o) {
+		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).sharing(context.Background(),
+			o) {
 			p.add(false, r.NamespacedName, p.now)
 		}
 	case *v1alpha1.Stack:
-		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).waitingFor(context.Background(), o) {
+		for _, r := range (lookups{&kube{history: p.history, cache: p.cache.objects}}).waitingFor(context.Background(),
+			o) {
 			p.add(false, r.NamespacedName, p.now)
 		}
 	case *v1alpha1.Run:
@@ -396,7 +406,8 @@ func (p *process) receive() bool {
 		p.enqueueFor(before)
 	}
 	p.enqueueFor(o)
-	if pull, ok := o.(*v1alpha1.PullRequest); ok && (before == nil || gone || before.GetGeneration() != pull.Generation ||
+	if pull, ok := o.(*v1alpha1.PullRequest); ok && (before == nil || gone ||
+		before.GetGeneration() != pull.Generation ||
 		before.GetDeletionTimestamp().IsZero() != pull.DeletionTimestamp.IsZero() || // as GenerationChangedPredicate
 		resends().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull}) ||
 		waitsForMore().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: pull})) {
@@ -470,13 +481,15 @@ func (h *history) check() {
 			h.violates("pull request %d is open, and the API server has no PullRequest", p.Number)
 		}
 		// The other pull request may have another head now, and leaves the statuses of the earlier one.
-		if p.State != "open" && !h.git.shared[p.Head.SHA] && h.git.statuses[p.Head.SHA]["cairn"] == "pending" && len(h.git.writers[p.Head.SHA]) < 2 {
+		if p.State != "open" && !h.git.shared[p.Head.SHA] && h.git.statuses[p.Head.SHA]["cairn"] == "pending" &&
+			len(h.git.writers[p.Head.SHA]) < 2 {
 			h.violates("the status of closed pull request %d is pending", p.Number)
 		}
 	}
 	h.checkKept(kept)
 	for _, k := range sorted(h.api.objects) {
-		if run, ok := h.api.objects[k].(*v1alpha1.Run); ok && !isOwnRun(run) && !expected[run.Name] && (!run.Status.Phase.Finished() || !known[int(numberOf(run))]) {
+		if run, ok := h.api.objects[k].(*v1alpha1.Run); ok && !isOwnRun(run) && !expected[run.Name] &&
+			(!run.Status.Phase.Finished() || !known[int(numberOf(run))]) {
 			h.violates("Run %s (%s) is left", run.Name, run.Status.Phase)
 		}
 	}
@@ -490,7 +503,8 @@ func (h *history) checkKept(longest time.Duration) {
 			continue
 		}
 		if !pull.Status.Phase.Ended() || h.now.Sub(pull.Status.EndedAt.Time) > longest {
-			h.violates("pull request %d is %s and %s since %v", pull.Spec.Number, pull.Spec.State, pull.Status.Phase, pull.Status.EndedAt)
+			h.violates("pull request %d is %s and %s since %v", pull.Spec.Number, pull.Spec.State, pull.Status.Phase,
+				pull.Status.EndedAt)
 		}
 		for _, s := range pull.Status.Stacks {
 			if run, ok := h.api.objects[key{"Run", s.Namespace, s.Run}]; !s.Phase.Finished() || !ok && s.Run != "" {
@@ -527,18 +541,21 @@ func (h *history) checkPull(pull *v1alpha1.PullRequest) string {
 	var names []string
 	for _, s := range pull.Status.Stacks {
 		names = append(names, s.Name)
-		if run, ok := h.api.objects[key{"Run", s.Namespace, s.Run}].(*v1alpha1.Run); phase == v1alpha1.PullRequestPlanned {
+		if run, ok := h.api.objects[key{"Run", s.Namespace, s.Run}].(*v1alpha1.Run); phase ==
+			v1alpha1.PullRequestPlanned {
 			switch {
 			case !ok:
 				h.violates("pull request %d has no Run %s", p.Number, s.Run)
 			case run.Status.Phase != s.Phase || run.Spec.InputsDigest != h.git.digest(p, s.Name):
-				h.violates("Run %s is %s with inputs %s, and its pull request reports %s", run.Name, run.Status.Phase, run.Spec.InputsDigest, s.Phase)
+				h.violates("Run %s is %s with inputs %s, and its pull request reports %s", run.Name, run.Status.Phase,
+					run.Spec.InputsDigest, s.Phase)
 			case s.Phase != v1alpha1.PhaseSucceeded:
 				state = "failure"
 			}
 		}
 	}
-	if affected := h.git.affected(p); (phase == v1alpha1.PullRequestPlanned || phase == v1alpha1.PullRequestAwaitingCommand) && !slices.Equal(names, affected) {
+	if affected := h.git.affected(p); (phase == v1alpha1.PullRequestPlanned ||
+		phase == v1alpha1.PullRequestAwaitingCommand) && !slices.Equal(names, affected) {
 		h.violates("pull request %d reports Stacks %v, and affects %v", p.Number, names, affected)
 	}
 	ours := h.git.commentsOf(p.Number, "cairn")
@@ -550,7 +567,8 @@ func (h *history) checkPull(pull *v1alpha1.PullRequest) string {
 		for _, c := range ours {
 			bodies = append(bodies, c.Body)
 		}
-		h.violates("pull request %d has %d comments:\n%s\nwant:\n%s", p.Number, len(ours), strings.Join(bodies, "\n---\n"), want)
+		h.violates("pull request %d has %d comments:\n%s\nwant:\n%s", p.Number, len(ours),
+			strings.Join(bodies, "\n---\n"), want)
 	}
 	return state
 }
@@ -563,11 +581,14 @@ func hashOfAll(parts ...any) uint64 {
 
 func repositoryOf() *v1alpha1.Repository {
 	return &v1alpha1.Repository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "repository", ResourceVersion: "1", Generation: 1},
-		Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/acme/infra.git", PullRequests: &v1alpha1.PullRequests{
-			Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: 5 * time.Second}, Drafts: v1alpha1.DraftsSkip,
-			MaxStacks: ptr.To(int32(50)), StatusContext: "cairn",
-		}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "infra", UID: "repository", ResourceVersion: "1",
+			Generation: 1},
+		Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/acme/infra.git",
+			PullRequests: &v1alpha1.PullRequests{
+				Provider: v1alpha1.GitProviderGitea, Interval: &metav1.Duration{Duration: 5 * time.Second},
+				Drafts:    v1alpha1.DraftsSkip,
+				MaxStacks: ptr.To(int32(50)), StatusContext: "cairn",
+			}},
 	}
 }
 

@@ -30,12 +30,13 @@ type Snapshot struct {
 	Readers map[Key][]Reader
 	// After is what the Stacks did with the merge, if the pull request is merged and not all of that is final.
 	After *After
-	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those of
-	// a merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a
+	// Held are the Stacks that the pull request holds and that exist, with the revisions of its head in place of those
+	// of a merge. MergeInBase reports that it is merged and that the base has the merge; gathered only while it holds a
 	// Stack.
 	Held        map[Key]AfterStack
 	MergeInBase bool
-	// Required are the Runs of these Stacks that wait for what the pull request lacks, with what is to be written to them.
+	// Required are the Runs of these Stacks that wait for what the pull request lacks, with what is to be written to
+	// them.
 	Required []required
 	// Holders are the holds of other pull requests on the affected Stacks.
 	Holders map[Key]*v1alpha1.StackHold
@@ -87,21 +88,21 @@ type Affected struct {
 	Waits   bool
 	// missing are the outputs that do not exist, if they are the reason of Problem.
 	missing []missingOutput
-	// Backend is the type of the engine's backend that has the state, of which the plan gets Cairn's copy; empty if Cairn
-	// keeps the state.
+	// Backend is the type of the engine's backend that has the state, of which the plan gets Cairn's copy; empty if
+	// Cairn keeps the state.
 	Backend string
 	// Revision of the code.
 	Revision string
 	// Source of the code.
 	Source *v1alpha1.GitOrigin
-	// DeletedDirectory is the path of the Stack if the pull request deletes it, and DestroyInputsDigest the inputs of the
-	// last apply.
+	// DeletedDirectory is the path of the Stack if the pull request deletes it, and DestroyInputsDigest the inputs of
+	// the last apply.
 	DeletedDirectory    string
 	DestroyInputsDigest string
 	// Empty: the directory of the Stack is deleted, and it was never applied. Problem has that there is no plan.
 	Empty bool
-	// Diverged: the base has a commit that the head lacks and that changes the code of the Stack. Gathered only if that is
-	// a requirement of an apply before the merge.
+	// Diverged: the base has a commit that the head lacks and that changes the code of the Stack. Gathered only if that
+	// is a requirement of an apply before the merge.
 	Diverged bool
 	// New: the Stack does not exist. A StackSet would create it after the merge.
 	New bool

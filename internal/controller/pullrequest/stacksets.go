@@ -50,7 +50,8 @@ func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, bra
 		found.sets = append(found.sets, set)
 		if len(set.Spec.Namespaces) > 0 {
 			var own v1alpha1.StackList
-			of := client.MatchingLabels{v1alpha1.StackSetNamespaceLabel: set.Namespace, v1alpha1.StackSetLabel: set.Name}
+			of := client.MatchingLabels{v1alpha1.StackSetNamespaceLabel: set.Namespace,
+				v1alpha1.StackSetLabel: set.Name}
 			if err := g.Client.List(ctx, &own, of, client.UnsafeDisableDeepCopy); err != nil {
 				return found, err
 			}
@@ -60,7 +61,8 @@ func (g *Gatherer) stackSets(ctx context.Context, repo *v1alpha1.Repository, bra
 			continue
 		}
 		var stacks v1alpha1.StackList
-		if err := g.Client.List(ctx, &stacks, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		if err := g.Client.List(ctx, &stacks, client.InNamespace(set.Namespace),
+			client.UnsafeDisableDeepCopy); err != nil {
 			return found, err
 		}
 		slices.SortFunc(stacks.Items, func(a, b v1alpha1.Stack) int { return cmp.Compare(a.Name, b.Name) })
@@ -175,8 +177,8 @@ func notGranted(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, writes [
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of these Stacks would not be written: no StackGrant in namespace %s allows StackSets of namespace %s to "+
-		"write them", n, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), set.Namespace)
+	return fmt.Sprintf("%d of these Stacks would not be written: no StackGrant in namespace %s allows StackSets of "+
+		"namespace %s to write them", n, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), set.Namespace)
 }
 
 // renderer renders a generation of a StackSet for one pull request at a time. It keeps what it rendered last, so that
@@ -206,7 +208,8 @@ func (g *Gatherer) render(
 }
 
 func (r *renderer) at(ctx context.Context, units *closure.Closures, tree code.Tree) (of rendering, err error) {
-	of.stacks, of.problem, err = r.renderer.Stacks(ctx, stackset.Files(tree.Tree), stackset.ContentsOf(units, tree.Mirror, tree.Tree))
+	of.stacks, of.problem, err = r.renderer.Stacks(ctx, stackset.Files(tree.Tree),
+		stackset.ContentsOf(units, tree.Mirror, tree.Tree))
 	return of, err
 }
 

@@ -25,8 +25,8 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// listing is a Repository at a Git server, with the branch main, and objects in the API server. Each write to that is an
-// error.
+// listing is a Repository at a Git server, with the branch main, and objects in the API server. Each write to that is
+// an error.
 type listing struct {
 	*testing.T
 	remote  *gitserver.Repo
@@ -57,7 +57,8 @@ func newListing(t *testing.T, directories ...string) *listing {
 	if l.remote, err = repos.Init("infra"); err != nil {
 		t.Fatal(err)
 	}
-	l.repo.Spec.URL, l.repo.Spec.Ref, l.repo.Spec.Timeout = server.URL+l.remote.Path(), "main", &metav1.Duration{Duration: time.Minute}
+	l.repo.Spec.URL, l.repo.Spec.Ref, l.repo.Spec.Timeout = server.URL+l.remote.Path(), "main",
+		&metav1.Duration{Duration: time.Minute}
 	l.repo.Spec.AllowedNamespaces = []string{"prod"}
 	l.repo.Spec.PullRequests.RequireCommand = true // nothing of it may run
 	l.push(gitserver.Change{}, directories...)
@@ -107,12 +108,18 @@ func (l *listing) merge(head string) Snapshot {
 		WithIndex(&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack).Build()
 	written := func() error { l.Error("something is written"); return errors.ErrUnsupported }
 	reads := interceptor.NewClient(kube, interceptor.Funcs{
-		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return written() },
-		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return written() },
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return written()
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			return written()
+		},
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return written()
 		},
-		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return written() },
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return written()
+		},
 	})
 	if l.gather == nil {
 		l.gather = &Gatherer{Codes: code.NewCodes(l.mirrors)}
@@ -137,22 +144,28 @@ func lists(w Snapshot) []string {
 	return all
 }
 
-// A pull request from a fork adds, renames and deletes directories. What that changes for StackSets of its base is listed,
-// and nothing is written.
+// A pull request from a fork adds, renames and deletes directories. What that changes for StackSets of its base is
+// listed, and nothing is written.
 func TestPullRequestListsStackSets(t *testing.T) {
 	l := newListing(t, "envs/dev/net", "envs/dev/old", "envs/dev/mail")
 	l.set(platformSet)
 	l.set(strings.Replace(platformSet, "namespace: prod", "namespace: stranger", 1))
-	l.set(strings.Replace(platformSet, "name: platform", "name: release", 1), func(s *v1alpha1.StackSet) { s.Spec.Ref = "release" })
+	l.set(strings.Replace(platformSet, "name: platform", "name: release", 1), func(s *v1alpha1.StackSet) {
+		s.Spec.Ref = "release"
+	})
 	l.set(strings.Replace(platformSet, "name: platform", "name: refs", 1), func(s *v1alpha1.StackSet) {
 		s.Spec.Ref, s.Spec.Template.Metadata.Name = "refs/heads/main", "refs-${params.env}-${params.name}"
 	})
-	l.set(strings.Replace(platformSet, "name: platform", "name: elsewhere", 1), func(s *v1alpha1.StackSet) { s.Spec.Repository.Name = "other" })
-	head := l.push(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"envs/dev/old/main.tf": ""}}, "envs/dev/db")
+	l.set(strings.Replace(platformSet, "name: platform", "name: elsewhere", 1), func(s *v1alpha1.StackSet) {
+		s.Spec.Repository.Name = "other"
+	})
+	head := l.push(gitserver.Change{Branch: "change", Onto: "main",
+		Files: map[string]string{"envs/dev/old/main.tf": ""}}, "envs/dev/db")
 	l.push(gitserver.Change{}, "envs/dev/base") // after the head began
 	w := l.merge(head)
 	want := "1 Stack would go, 1 would appear\n- dev-old  envs/dev/old\n+ dev-db  envs/dev/db"
-	if diff := cmp.Diff([]string{"prod/platform: " + want, "prod/refs: " + strings.NewReplacer("- ", "- refs-", "+ ", "+ refs-").Replace(want)}, lists(w)); diff != "" {
+	if diff := cmp.Diff([]string{"prod/platform: " + want, "prod/refs: " + strings.NewReplacer("- ", "- refs-", "+ ",
+		"+ refs-").Replace(want)}, lists(w)); diff != "" {
 		t.Error(diff)
 	}
 	renderer := l.gather.rendererOf(l.objects[0].(*v1alpha1.StackSet)).renderer
@@ -161,7 +174,8 @@ func TestPullRequestListsStackSets(t *testing.T) {
 		t.Errorf("the same merge renders %d Stacks again", renderer.Rendered-before)
 	}
 	// A Stack of another owner is created meanwhile: the list is another one.
-	l.objects = append(l.objects, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "dev-db", UID: "user"}})
+	l.objects = append(l.objects,
+		&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "dev-db", UID: "user"}})
 	if got := lists(l.merge(head)); !strings.Contains(got[0], "StackNotOwned") {
 		t.Errorf("with a Stack of that name: %q", got)
 	}
@@ -171,13 +185,14 @@ func TestPullRequestListsStackSets(t *testing.T) {
 	}
 }
 
-// A pull request adds code that no Stack reads, and changes a manifest of a Stack. That is no success without a notice: the
-// merge changes infrastructure. Directories that a StackSet lists are in its list.
+// A pull request adds code that no Stack reads, and changes a manifest of a Stack. That is no success without a notice:
+// the merge changes infrastructure. Directories that a StackSet lists are in its list.
 func TestPullRequestNamesWhatNoPlanShows(t *testing.T) {
 	l := newListing(t, "envs/dev/net")
 	l.set(platformSet)
 	manifest := "apiVersion: cairn.dev/v1alpha1\nkind: Stack\nmetadata: {name: net}\n"
-	head := l.push(gitserver.Change{Branch: "change", Onto: "main", Files: map[string]string{"stacks/net.yaml": manifest}}, "envs/dev/db", "new")
+	head := l.push(gitserver.Change{Branch: "change", Onto: "main",
+		Files: map[string]string{"stacks/net.yaml": manifest}}, "envs/dev/db", "new")
 	w := l.merge(head)
 	status := next(&w)
 	want := &v1alpha1.PullRequestUnplanned{Directories: []string{"new"}, Manifests: []string{"stacks/net.yaml"}}
@@ -185,14 +200,17 @@ func TestPullRequestNamesWhatNoPlanShows(t *testing.T) {
 		t.Error(diff)
 	}
 	if c := status.Conditions[0]; c.Reason != v1alpha1.ReasonChangesNotPlanned ||
-		!strings.HasSuffix(c.Message, "not planned: 1 new directory with code that no Stack reads, 1 file with manifests of Cairn") {
+		!strings.HasSuffix(c.Message, "not planned: 1 new directory with code that no Stack reads, 1 file with "+
+			"manifests of Cairn") {
 		t.Errorf("%+v", c)
 	}
 	s := comment.Statuses(w.reportOf(&status), "cairn", 20, nil)[0]
-	if !strings.HasPrefix(s.Description, "No Stack is affected, and the merge has changes that no plan shows. 1 Stack would appear.") {
+	if !strings.HasPrefix(s.Description, "No Stack is affected, and the merge has changes that no plan shows. 1 "+
+		"Stack would appear.") {
 		t.Errorf("%q", s.Description)
 	}
-	docs := l.merge(l.push(gitserver.Change{Branch: "docs", Onto: "main", Files: map[string]string{"README.md": "text"}}))
+	docs := l.merge(l.push(gitserver.Change{Branch: "docs", Onto: "main",
+		Files: map[string]string{"README.md": "text"}}))
 	if status := next(&docs); status.Unplanned != nil || status.Conditions[0].Reason != v1alpha1.ReasonNotAffected {
 		t.Errorf("documents only: %+v", status)
 	}
@@ -201,12 +219,14 @@ func TestPullRequestNamesWhatNoPlanShows(t *testing.T) {
 // A pull request changes the settings file of a directory: the Stack that it changes, and an error in it, are listed.
 func TestPullRequestListsSettingsOfStacks(t *testing.T) {
 	l := newListing(t, "envs/dev/net", "envs/dev/db")
-	l.set(strings.Replace(platformSet, `{include: ["envs/{env}/{name}"]}`, `{include: ["envs/{env}/{name}"], settingsFile: cairn.yaml}`, 1))
+	l.set(strings.Replace(platformSet, `{include: ["envs/{env}/{name}"]}`,
+		`{include: ["envs/{env}/{name}"], settingsFile: cairn.yaml}`, 1))
 	for name, tt := range map[string]struct{ file, want string }{
 		"another dependency":      {"dependsOn: [{name: dev-db}]\n", "1 Stack would change\n! dev-net  spec.dependsOn"},
 		"a field that is not its": {"runner: {serviceAccountName: admin}\n", v1alpha1.ReasonRenderingFailed},
 	} {
-		head := l.push(gitserver.Change{Branch: strings.ReplaceAll(name, " ", "-"), Onto: "main", Files: map[string]string{"envs/dev/net/cairn.yaml": tt.file}})
+		head := l.push(gitserver.Change{Branch: strings.ReplaceAll(name, " ", "-"), Onto: "main",
+			Files: map[string]string{"envs/dev/net/cairn.yaml": tt.file}})
 		w := l.merge(head)
 		if diff := cmp.Diff([]string{"prod/platform: " + tt.want}, lists(w)); diff != "" {
 			t.Errorf("%s: %s %q", name, diff, w.Merge.StackSets)
@@ -229,7 +249,8 @@ spec:
 `
 	l := newListing(t, "dev/net", "prod/net")
 	l.set(byName)
-	l.objects = append(l.objects, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "billing", UID: "user"}})
+	l.objects = append(l.objects,
+		&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "billing", UID: "user"}})
 	for name, tt := range map[string]struct {
 		directory, reason string
 		appear            int32
@@ -241,7 +262,8 @@ spec:
 		"a name that is no UTF-8":    {"new/\xff\xfe", "", 0}, // no pattern matches it
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := l.merge(l.push(gitserver.Change{Branch: strings.ReplaceAll(name, " ", "-"), Onto: "main"}, tt.directory))
+			w := l.merge(l.push(gitserver.Change{Branch: strings.ReplaceAll(name, " ", "-"), Onto: "main"},
+				tt.directory))
 			status := next(&w)
 			if len(status.Stacks) != 0 || status.Plans != 0 {
 				t.Errorf("planned: %+v", status.Stacks)
@@ -257,7 +279,8 @@ spec:
 				t.Errorf("Ready: %+v", status.Conditions[0])
 			}
 			text := comment.Render(w.reportOf(&status), comment.Format{Limit: 65_536})
-			if out := outsideOfBlocks(text); strings.Contains(out, "evil.example") || strings.ContainsAny(text, "\x1b\u202e") {
+			if out := outsideOfBlocks(text); strings.Contains(out, "evil.example") ||
+				strings.ContainsAny(text, "\x1b\u202e") {
 				t.Errorf("text of others outside of code: %q", out)
 			}
 		})
@@ -282,8 +305,8 @@ func outsideOfBlocks(text string) string {
 	return out.String()
 }
 
-// A StackSet would create a Stack in a namespace that does not allow it: the comment has that, and the pull request does
-// not fail. With the StackGrant there is no such note.
+// A StackSet would create a Stack in a namespace that does not allow it: the comment has that, and the pull request
+// does not fail. With the StackGrant there is no such note.
 func TestPullRequestNotesAMissingStackGrant(t *testing.T) {
 	l := newListing(t, "envs/dev/net")
 	l.set(strings.Replace(platformSet, `metadata: {name: "${params.env}-${params.name}"}`,
@@ -292,15 +315,18 @@ func TestPullRequestNotesAMissingStackGrant(t *testing.T) {
 	head := l.push(gitserver.Change{Branch: "change", Onto: "main"}, "envs/crm/web", "envs/dev/db")
 	w := l.merge(head)
 	status := next(&w)
-	const note = "1 of these Stacks would not be written: no StackGrant in namespace crm allows StackSets of namespace prod to write them"
+	const note = "1 of these Stacks would not be written: no StackGrant in namespace crm allows StackSets of " +
+		"namespace prod to write them"
 	if set := w.Merge.StackSets[0]; set.Message != note || set.Reason != "" || set.Appear != 2 {
 		t.Errorf("%+v", set)
 	}
 	if status.Conditions[0].Status != metav1.ConditionTrue {
 		t.Errorf("%+v", status.Conditions[0])
 	}
-	l.objects = append(l.objects, &v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "crm", Name: "platform", UID: "grant"},
-		Spec: v1alpha1.StackGrantSpec{From: []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStackSet, Namespace: "prod"}}}})
+	l.objects = append(l.objects,
+		&v1alpha1.StackGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "crm", Name: "platform", UID: "grant"},
+			Spec: v1alpha1.StackGrantSpec{
+				From: []v1alpha1.StackGrantFrom{{Kind: v1alpha1.GrantStackSet, Namespace: "prod"}}}})
 	if set := l.merge(head).Merge.StackSets[0]; set.Message != "" || set.Appear != 2 {
 		t.Errorf("with a StackGrant: %+v", set)
 	}

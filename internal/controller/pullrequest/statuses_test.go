@@ -37,7 +37,8 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	}
 	shared := w
 	shared.Others = []*v1alpha1.PullRequest{other}
-	if d := Decide(shared); d.Status.Delivered.Statuses[0].Digest != "" || !slices.Equal(keysOf(d), []string{"status cairn"}) {
+	if d := Decide(shared); d.Status.Delivered.Statuses[0].Digest != "" ||
+		!slices.Equal(keysOf(d), []string{"status cairn"}) {
 		t.Errorf("another pull request may have written it: %+v", d.Status.Delivered)
 	}
 	w.Merge, w.Waits = nil, "waits for a fetch"
@@ -49,7 +50,8 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	w.PullRequest.Status = merging.Status
 	w.PullRequest.Spec.State = v1alpha1.PullRequestClosed
 	closed := Decide(w)
-	if d := closed.Status.Delivered; !d.Statuses[0].Pending || closed.Messages.Send[0].Content.status.State != comment.Failure {
+	if d := closed.Status.Delivered; !d.Statuses[0].Pending ||
+		closed.Messages.Send[0].Content.status.State != comment.Failure {
 		t.Errorf("the pull request is closed: %+v", d)
 	}
 	w.Others = []*v1alpha1.PullRequest{{Spec: v1alpha1.PullRequestSpec{
@@ -60,14 +62,15 @@ func TestWhatIsSentIsRecordedFirst(t *testing.T) {
 	}
 }
 
-// What an earlier version of Cairn recorded with these digests is not sent again after an update of Cairn. If the digests have to
-// change, each open pull request is written once more.
+// What an earlier version of Cairn recorded with these digests is not sent again after an update of Cairn. If the
+// digests have to change, each open pull request is written once more.
 func TestWhatAnEarlierVersionSentIsKnown(t *testing.T) {
 	w := pull(func(w *Snapshot) { w.Merge.Conflicts = []string{"main.tf"} })
 	w.Repository, w.Settings, w.WebURL = repositoryOf(), repositoryOf().Spec.PullRequests, "https://cairn.example.com/"
 	next(&w)
 	delivered := v1alpha1.PullRequestDelivered{
-		Comment: 7, CommentDigest: "sha256:d27371329bb89a1ca0dfceb232ffa84fb2ccf310577621d05f2d5b488f12291c", Head: headOne,
+		Comment: 7, CommentDigest: "sha256:d27371329bb89a1ca0dfceb232ffa84fb2ccf310577621d05f2d5b488f12291c",
+		Head: headOne,
 		Statuses: []v1alpha1.PullRequestCommitStatus{
 			{Context: "cairn", Digest: "sha256:6ccade47a17a5c93d7b4e4d297cf85d5ecd9ffd219c00648af85698c90d2564d"},
 		},
@@ -109,7 +112,8 @@ func TestOnlyPullRequestsWithOneHeadShareStatuses(t *testing.T) {
 	h := newHistory(2)
 	find := lookups{&kube{history: h, cache: h.api.objects}}
 	for name, head := range map[string]string{"infra-1": headOne, "infra-2": "2", "infra-3": headOne} {
-		p := &v1alpha1.PullRequest{Spec: v1alpha1.PullRequestSpec{Repository: v1alpha1.ObjectRef{Name: "infra"}, Head: v1alpha1.PullRequestHead{Commit: head}}}
+		p := &v1alpha1.PullRequest{Spec: v1alpha1.PullRequestSpec{Repository: v1alpha1.ObjectRef{Name: "infra"},
+			Head: v1alpha1.PullRequestHead{Commit: head}}}
 		p.Namespace, p.Name, p.UID = "web", name, types.UID(name)
 		h.api.objects[keyOf(p)] = p
 	}

@@ -21,13 +21,15 @@ func TestTooManyPullRequestsAreReported(t *testing.T) {
 	open := func() {
 		h.git.pulls = append(h.git.pulls, &pullModel{
 			Number: len(h.git.pulls) + 1, State: "open", Draft: true, User: userModel{"alice"}, Updated: h.now,
-			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}}, Base: refModel{Ref: "main", RepoID: 1},
+			Head: refModel{Ref: "change", SHA: h.git.commit(), Repo: map[string]int{"id": 1}},
+			Base: refModel{Ref: "main", RepoID: 1},
 		})
 	}
 	condition := func() metav1.Condition {
 		h.now = h.now.Add(time.Minute)
 		p := h.processes[0]
-		_, err := p.discovery.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "infra"}})
+		_, err := p.discovery.Reconcile(t.Context(),
+			ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "infra"}})
 		for p.receive() {
 		}
 		if err != nil {

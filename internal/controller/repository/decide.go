@@ -81,7 +81,8 @@ func fetchIsDue(w Snapshot) (Decision, bool) {
 
 // lasting are the reasons of failures that only a user ends.
 var lasting = map[string]bool{
-	v1alpha1.ReasonAuthenticationFailed: true, v1alpha1.ReasonHostKeyUnknown: true, v1alpha1.ReasonCertificateUntrusted: true, v1alpha1.ReasonRedirected: true,
+	v1alpha1.ReasonAuthenticationFailed: true, v1alpha1.ReasonHostKeyUnknown: true,
+	v1alpha1.ReasonCertificateUntrusted: true, v1alpha1.ReasonRedirected: true,
 	v1alpha1.ReasonRemoteNotFound: true, v1alpha1.ReasonConfigurationInvalid: true, v1alpha1.ReasonAddressDenied: true,
 	v1alpha1.ReasonMirrorTooLarge: true,
 }
@@ -90,7 +91,8 @@ func fetchFailed(w Snapshot) (Decision, bool) {
 	if w.Last.Reason == "" {
 		return Decision{}, false
 	}
-	d := Decision{Ready: metav1.ConditionFalse, Reason: w.Last.Reason, Message: w.Last.Message, Stalled: lasting[w.Last.Reason]}
+	d := Decision{Ready: metav1.ConditionFalse, Reason: w.Last.Reason, Message: w.Last.Message,
+		Stalled: lasting[w.Last.Reason]}
 	d.RequeueAfter = untilNextFetch(w)
 	return d, true
 }
@@ -104,14 +106,16 @@ func refIsMissing(w Snapshot) (Decision, bool) {
 			if want == Head {
 				message = w.Repository.Spec.URL + " has no default branch: name one in spec.ref"
 			}
-			return Decision{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRefNotFound, Message: message, Stalled: true, RequeueAfter: untilNextFetch(w)}, true
+			return Decision{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRefNotFound, Message: message,
+				Stalled: true, RequeueAfter: untilNextFetch(w)}, true
 		}
 	}
 	return Decision{}, false
 }
 
 func isFetched(w Snapshot) (Decision, bool) {
-	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonFetched, Message: "fetched", RequeueAfter: untilNextFetch(w)}
+	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonFetched, Message: "fetched",
+		RequeueAfter: untilNextFetch(w)}
 	for _, ref := range w.Refs {
 		if ref.Name == defaultRef(w.Repository) {
 			d.Message = fmt.Sprintf("%s %s", short(ref.Revision), w.Subject)

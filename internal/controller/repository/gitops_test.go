@@ -15,11 +15,14 @@ func TestStatusForGitOpsTools(t *testing.T) {
 		snapshot                Snapshot
 		status, health, message string
 	}{
-		"the first fetch":            {newSnapshot(never), "InProgress", "Progressing", "Fetching"},
-		"it is fetched":              {newSnapshot(), "Current", "Healthy", "Fetched"},
-		"a fetch is tried again":     {newSnapshot(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
-		"a fetch is not allowed":     {newSnapshot(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
-		"the ref does not exist":     {newSnapshot(func(w *Snapshot) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
+		"the first fetch": {newSnapshot(never), "InProgress", "Progressing", "Fetching"},
+		"it is fetched":   {newSnapshot(), "Current", "Healthy", "Fetched"},
+		"a fetch is tried again": {newSnapshot(failed("Unreachable", 9)), "InProgress", "Progressing",
+			"Unreachable"},
+		"a fetch is not allowed": {newSnapshot(failed("AuthenticationFailed", 9)), "Failed", "Degraded",
+			"AuthenticationFailed"},
+		"the ref does not exist": {newSnapshot(func(w *Snapshot) { w.Refs[0].Revision = "" }), "Failed", "Degraded",
+			"RefNotFound"},
 		"its credentials are absent": {newSnapshot(noCredentials), "Failed", "Degraded", "CredentialsNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 				"condition.",
 		}, []string{"result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_repository_fetch_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300},
+			Name: "cairn_repository_fetch_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+				60, 120, 300},
 			Help: "Duration of fetches of Repositories, including the wait for other fetches. result is success " +
 				"or failed.",
 		}, []string{"result"}),
@@ -66,6 +67,7 @@ func (m *Mirrors) Collect(metrics chan<- prometheus.Metric) {
 	}
 	m.mu.Unlock()
 	for namespace, at := range oldest {
-		metrics <- prometheus.MustNewConstMetric(oldestFetch, prometheus.GaugeValue, float64(at.UnixMilli())/1000, namespace)
+		metrics <- prometheus.MustNewConstMetric(oldestFetch, prometheus.GaugeValue, float64(at.UnixMilli())/1000,
+			namespace)
 	}
 }

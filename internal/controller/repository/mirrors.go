@@ -96,7 +96,8 @@ func NewMirrors(dir string) *Mirrors {
 	running, stop := context.WithCancel(context.Background())
 	return &Mirrors{
 		running: running, stop: stop, trees: git.NewTrees(0),
-		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce), all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{}, spaces: map[string]*git.Space{},
+		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce),
+		all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{}, spaces: map[string]*git.Space{},
 		ended: make(chan Event, 1000), moved: make(chan Event, 1000),
 	}
 }
@@ -172,7 +173,8 @@ func (m *Mirrors) one(r *v1alpha1.Repository) *mirror {
 }
 
 func (m *Mirrors) fetch(
-	ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, ask Ask, commits []string,
+	ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, ask Ask,
+	commits []string,
 ) {
 	began := time.Now()
 	moved, err := m.update(ctx, uid, one, spec, auth, commits)
@@ -234,7 +236,8 @@ func (m *Mirrors) update(
 			moved = true
 		}
 	}
-	if len(commits) > 0 && errors.Is(err, git.ErrNoRef) { // the Stacks that name the commit report it; all the rest is fetched
+	// the Stacks that name the commit report it; all the rest is fetched
+	if len(commits) > 0 && errors.Is(err, git.ErrNoRef) {
 		err = nil
 	}
 	return moved, err

@@ -148,7 +148,8 @@ func (r *Reconciler) report(ctx context.Context, w Snapshot, d Decision) error {
 	}
 	before := w.Repository.DeepCopy()
 	w.Repository.Status = next
-	if err := r.Client.Status().Patch(ctx, w.Repository, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Client.Status().Patch(ctx, w.Repository,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}
 	r.recordEvent(before, w.Repository)
@@ -160,7 +161,8 @@ func (r *Reconciler) report(ctx context.Context, w Snapshot, d Decision) error {
 func (r *Reconciler) recordEvent(before, after *v1alpha1.Repository) {
 	was := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 	is := apimeta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
-	if is == nil || is.Status == metav1.ConditionUnknown || (was != nil && was.Reason == is.Reason && was.Message == is.Message) {
+	if is == nil || is.Status == metav1.ConditionUnknown ||
+		(was != nil && was.Reason == is.Reason && was.Message == is.Message) {
 		return
 	}
 	kind := corev1.EventTypeNormal
@@ -316,7 +318,8 @@ func (r *Reconciler) missingHeads(ctx context.Context, repo *v1alpha1.Repository
 	}
 	var pulls v1alpha1.PullRequestList
 	of := client.MatchingFields{PullRequestIndex: repo.Name}
-	if err := r.Client.List(ctx, &pulls, client.InNamespace(repo.Namespace), of, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &pulls, client.InNamespace(repo.Namespace), of,
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	var missing []string
@@ -344,8 +347,9 @@ func (r *Reconciler) gatherAuth(ctx context.Context, w *Snapshot) (git.Auth, err
 	if c := w.Repository.Spec.Credentials; c != nil {
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: c.Secret.Name}, &secret)
 		if apierrors.IsNotFound(err) {
-			w.Problem = &Problem{Reason: v1alpha1.ReasonCredentialsNotFound, Message: fmt.Sprintf("Secret %s was not found: "+
-				"create it, or correct spec.credentials", c.Secret.Name)}
+			w.Problem = &Problem{Reason: v1alpha1.ReasonCredentialsNotFound,
+				Message: fmt.Sprintf("Secret %s was not found: "+
+					"create it, or correct spec.credentials", c.Secret.Name)}
 			return git.Auth{}, nil
 		}
 		if apierrors.IsForbidden(err) {

@@ -70,7 +70,8 @@ func TestPushIsFetched(t *testing.T) {
 	r.expectRefs(repo, map[string]string{"main": third})
 	r.moves(repo)
 
-	forced := r.push(remote, gitserver.Change{Rewrite: true, Message: "Begin anew", Files: map[string]string{"net/main.tf": "# other"}})
+	forced := r.push(remote, gitserver.Change{Rewrite: true, Message: "Begin anew",
+		Files: map[string]string{"net/main.tf": "# other"}})
 	r.request(repo, "again")
 	r.settle(repo)
 	r.expect(repo, "True", "Fetched")
@@ -95,7 +96,8 @@ func TestRequestDuringAFetchStartsAnotherFetch(t *testing.T) {
 		t.Error("a fetch from before the request handled it")
 	}
 	r.settle(repo)
-	if last, _ := r.Mirrors.LastFetch(repo.UID); last == first || !runinfo.Settled(repo.Status.LastHandledRequest, "later") {
+	if last, _ := r.Mirrors.LastFetch(repo.UID); last == first ||
+		!runinfo.Settled(repo.Status.LastHandledRequest, "later") {
 		t.Errorf("the request was not handled: %+v", last)
 	}
 }
@@ -179,7 +181,8 @@ func TestForbiddenSecretIsReported(t *testing.T) {
 	}
 	r.expect(repo, "False", "CredentialsNotFound")
 	message := apimeta.FindStatusCondition(repo.Status.Conditions, v1alpha1.ConditionReady).Message
-	if !strings.Contains(message, "no permission to read the Secret of spec.credentials") || !strings.Contains(message, `"git" is forbidden`) {
+	if !strings.Contains(message, "no permission to read the Secret of spec.credentials") ||
+		!strings.Contains(message, `"git" is forbidden`) {
 		t.Errorf("message %q", message)
 	}
 }
@@ -209,7 +212,9 @@ func TestUnknownHostKeyIsReported(t *testing.T) {
 		Data:       map[string][]byte{"identity": servers[0].Identity, "known_hosts": servers[1].KnownHosts},
 	}
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), secret))
-	repo := r.declare(remote, withSecret("git"), func(repo *v1alpha1.Repository) { repo.Spec.URL = servers[0].URL + remote.Path() })
+	repo := r.declare(remote, withSecret("git"), func(repo *v1alpha1.Repository) {
+		repo.Spec.URL = servers[0].URL + remote.Path()
+	})
 	r.settle(repo)
 	r.expect(repo, "False", "HostKeyUnknown")
 
@@ -295,20 +300,23 @@ func TestTooLargeHeadOfAPullRequestDoesNotAffectTheRepository(t *testing.T) {
 	data := make([]byte, 3<<20)
 	_, err := rand.Read(data)
 	apiserver.Must(t, err)
-	large := r.push(remote, gitserver.Change{Branch: "fork", Files: map[string]string{"net/image": base64.StdEncoding.EncodeToString(data)}})
+	large := r.push(remote, gitserver.Change{Branch: "fork",
+		Files: map[string]string{"net/image": base64.StdEncoding.EncodeToString(data)}})
 	_, err = remote.Git("update-ref", "refs/pull/12/head", large)
 	apiserver.Must(t, err)
 	apiserver.Must(t, remote.DeleteBranch("fork"))
 	repo := r.declare(remote, func(repo *v1alpha1.Repository) {
 		repo.Spec.PullRequests = &v1alpha1.PullRequests{
-			Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
+			Provider:    v1alpha1.GitProviderGitea,
+			Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
 		}
 	})
 	r.stack(repo, r.Namespace, "net", large)
 	r.Make(&v1alpha1.PullRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: repo.Name + "-12"},
 		Spec: v1alpha1.PullRequestSpec{
-			Repository: v1alpha1.ObjectRef{Name: repo.Name}, Number: 12, State: v1alpha1.PullRequestOpen, Fork: true, Base: "main",
+			Repository: v1alpha1.ObjectRef{Name: repo.Name}, Number: 12, State: v1alpha1.PullRequestOpen, Fork: true,
+			Base: "main",
 			Head: v1alpha1.PullRequestHead{Commit: large},
 		},
 	})
@@ -405,7 +413,8 @@ func TestMissingWebhookSecretIsReported(t *testing.T) {
 		t.Errorf("the Secret is news to those that have %q", got)
 	}
 
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"}, StringData: map[string]string{"other": "a"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"},
+		StringData: map[string]string{"other": "a"}}
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), secret))
 	r.settle(repo)
 	if !strings.Contains(says(), "webhooks signed with key token are denied") {

@@ -23,7 +23,8 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	}
 	began := last.At.Add(-last.Took)
 	asked := began
-	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && !runinfo.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
+	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil &&
+		!runinfo.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
 		asked = at
 	}
 	reported := map[string]bool{}
@@ -35,12 +36,14 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 		}
 		reported[commit] = true
 		about := []attribute.KeyValue{
-			attribute.String("cairn.namespace", after.Namespace), attribute.String("cairn.repository", after.Name), attribute.String("cairn.commit", commit),
+			attribute.String("cairn.namespace", after.Namespace), attribute.String("cairn.repository", after.Name),
+			attribute.String("cairn.commit", commit),
 		}
 		root := tracing.Commit(string(after.UID), commit)
 		all = append(all,
 			tracing.Span{ID: root, Name: "commit", Start: asked, End: last.At, Attributes: about},
-			tracing.Span{ID: root.Child("fetch"), Parent: root, Name: "fetch", Start: began, End: last.At, Attributes: about})
+			tracing.Span{ID: root.Child("fetch"), Parent: root, Name: "fetch", Start: began, End: last.At,
+				Attributes: about})
 	}
 	return all
 }

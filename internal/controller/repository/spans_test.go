@@ -22,16 +22,20 @@ func withRefs(revisions ...string) *v1alpha1.Repository {
 func TestEachFetchedCommitIsTheRootOfATrace(t *testing.T) {
 	at := time.Date(2026, 11, 21, 6, 0, 10, 0, time.UTC)
 	before := withRefs("HEAD", "main@sha1:aa", "v1", "v1@sha1:cc", "gone", "gone@sha1:dd")
-	after := withRefs("HEAD", "main@sha1:bb", "main", "main@sha1:bb", "v1", "v1@sha1:cc", "new", "new@sha1:ee", "gone", "")
+	after := withRefs("HEAD", "main@sha1:bb", "main", "main@sha1:bb", "v1", "v1@sha1:cc", "new", "new@sha1:ee",
+		"gone", "")
 	fetch := &Fetch{Ask: Ask{Request: "2026-11-21T06:00:07.5Z"}, At: at, Took: 2 * time.Second}
 	got := spans(before, after, fetch)
-	if len(got) != 2 || got[0].ID != tracing.Commit("uid", "bb") || got[1].Parent != got[0].ID || got[0].Parent != (tracing.ID{}) {
+	if len(got) != 2 || got[0].ID != tracing.Commit("uid", "bb") || got[1].Parent != got[0].ID ||
+		got[0].Parent != (tracing.ID{}) {
 		t.Fatalf("got %+v", got)
 	}
-	if commit, fetch := got[0].End.Sub(got[0].Start), got[1].End.Sub(got[1].Start); commit != 2500*time.Millisecond || fetch != 2*time.Second {
+	if commit, fetch := got[0].End.Sub(got[0].Start), got[1].End.Sub(got[1].Start); commit != 2500*time.Millisecond ||
+		fetch != 2*time.Second {
 		t.Errorf("from the request on %s, the fetch %s", commit, fetch)
 	}
-	before.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: fetch.Request} // that one was for an earlier fetch
+	// that one was for an earlier fetch
+	before.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: fetch.Request}
 	if got := spans(before, after, fetch); got[0].Start != got[1].Start {
 		t.Errorf("begins %s before the fetch", got[1].Start.Sub(got[0].Start))
 	}
@@ -50,7 +54,8 @@ func TestEachFetchedCommitIsTheRootOfATrace(t *testing.T) {
 func TestWebhookRefsIncludeThoseOfStacks(t *testing.T) {
 	repo := withRefs("HEAD", "main@sha1:aa", "v1", "v1@sha1:cc", "gone", "", "0123", "sha1:0123")
 	for ref, want := range map[string]bool{
-		"refs/heads/main": true, "refs/tags/v1": true, "refs/heads/other": false, "refs/heads/gone": false, "": false, "refs/heads/": false,
+		"refs/heads/main": true, "refs/tags/v1": true, "refs/heads/other": false, "refs/heads/gone": false, "": false,
+		"refs/heads/": false,
 	} {
 		if got := IsRead(repo, ref); got != want {
 			t.Errorf("%q: %v", ref, got)
@@ -82,7 +87,8 @@ func TestMetricsCountFetchesAndReportTheOldest(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"cairn_repository_fetches_total Fetched": 1, "cairn_repository_fetches_total Timeout": 1, "cairn_repository_oldest_fetch_timestamp_seconds prod": 200,
+		"cairn_repository_fetches_total Fetched": 1, "cairn_repository_fetches_total Timeout": 1,
+		"cairn_repository_oldest_fetch_timestamp_seconds prod": 200,
 	}
 	for name, value := range want {
 		if got[name] != value {

@@ -21,7 +21,8 @@ func TestStackSetsReadFromARepository(t *testing.T) {
 	remote := r.remote("infra")
 	repo := r.declare(remote)
 	main := r.push(remote, gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
-	dev := r.push(remote, gitserver.Change{Branch: "dev", Onto: "main", Files: map[string]string{"new/main.tf": "# new"}})
+	dev := r.push(remote, gitserver.Change{Branch: "dev", Onto: "main",
+		Files: map[string]string{"new/main.tf": "# new"}})
 	r.Mine = func(string) bool { return false }
 	r.settle(repo)
 	if _, _, err := r.Mirrors.Commit(t.Context(), repo.UID, "dev"); !errors.Is(err, ErrNotFetched) {

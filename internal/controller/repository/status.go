@@ -47,7 +47,8 @@ func status(w Snapshot, d Decision) v1alpha1.RepositoryStatus {
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	if w.Last != nil && !w.Fetching && (s.LastFetch == nil || w.Last.Moved || outcome(before) != w.Last.Reason) {
-		s.LastFetch = &v1alpha1.FetchStatus{FinishedAt: metav1.Time{Time: w.Last.At}.Rfc3339Copy(), Duration: metav1.Duration{Duration: w.Last.Took}}
+		s.LastFetch = &v1alpha1.FetchStatus{FinishedAt: metav1.Time{Time: w.Last.At}.Rfc3339Copy(),
+			Duration: metav1.Duration{Duration: w.Last.Took}}
 	}
 	if d.Reason == "" {
 		return s
@@ -69,7 +70,8 @@ func status(w Snapshot, d Decision) v1alpha1.RepositoryStatus {
 
 // outcome is the reason of the failure that a condition reports; empty when the last fetch succeeded.
 func outcome(c *metav1.Condition) string {
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonRefNotFound || c.Reason == v1alpha1.ReasonFetching {
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonRefNotFound ||
+		c.Reason == v1alpha1.ReasonFetching {
 		return ""
 	}
 	return c.Reason

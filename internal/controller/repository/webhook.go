@@ -22,7 +22,8 @@ func WebhookSecrets(hook *v1alpha1.WebhookSource, data map[string][]byte) (secre
 	}
 	for _, key := range keys {
 		if len(data[key]) == 0 {
-			problem = fmt.Sprintf("webhooks signed with key %s are denied: Secret %s has no value for it", key, hook.Secret.Name)
+			problem = fmt.Sprintf("webhooks signed with key %s are denied: Secret %s has no value for it", key,
+				hook.Secret.Name)
 			continue
 		}
 		secrets = append(secrets, data[key])

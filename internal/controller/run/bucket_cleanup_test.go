@@ -29,7 +29,8 @@ func TestForgetDeletesAllObjectsOfARun(t *testing.T) {
 	}
 	defer kept.Close()
 	for _, run := range []string{"infra/uid-1", "infra/uid-10", "other/uid-1"} {
-		for _, name := range []string{"plans/%/sha256:a", "plans/%/sha256:a.json", "plans/%/sha256:a.text", "plans/%/sha256:a.verdict", "logs/%/1/000000000000", "sessions/%/pod-uid"} {
+		for _, name := range []string{"plans/%/sha256:a", "plans/%/sha256:a.json", "plans/%/sha256:a.text",
+			"plans/%/sha256:a.verdict", "logs/%/1/000000000000", "sessions/%/pod-uid"} {
 			before, after, _ := strings.Cut(name, "%")
 			if err := kept.Put(t.Context(), before+run+after, nil); err != nil {
 				t.Fatal(err)
@@ -40,7 +41,8 @@ func TestForgetDeletesAllObjectsOfARun(t *testing.T) {
 	if err := (Artifacts{kept}).Forget(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]int{"plans/infra": 4, "logs/infra": 1, "sessions/infra": 1, "plans/other": 4, "logs/other": 1, "plans/infra/uid-10": 4} {
+	for folder, want := range map[string]int{"plans/infra": 4, "logs/infra": 1, "sessions/infra": 1, "plans/other": 4,
+		"logs/other": 1, "plans/infra/uid-10": 4} {
 		left, err := kept.List(t.Context(), folder)
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,8 @@ import (
 // buildsAn makes the Run one that runs in an image which is built.
 func (r *testEnv) useBuild() {
 	r.Helper()
-	doc := inputs.Document{Source: "sha256:code", Build: inputs.NewBuild(&v1alpha1.Build{Image: "registry.example.com/a"})}
+	doc := inputs.Document{Source: "sha256:code",
+		Build: inputs.NewBuild(&v1alpha1.Build{Image: "registry.example.com/a"})}
 	doc.Build.Source = "sha256:context"
 	r.setInputs(doc)
 	r.stack.Spec.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a"}
@@ -42,7 +43,8 @@ func (r *testEnv) sendReport(done runnerapi.Done) {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live}
 	a := runinfo.Current(&r.run.Status)
-	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, runnerapi.Report{Done: &done}))
+	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number,
+		runnerapi.Report{Done: &done}))
 	r.Seen(r.run)
 }
 
@@ -51,10 +53,12 @@ func TestPlanRunsInTheBuiltImage(t *testing.T) {
 	r.useBuild()
 	r.reconcile()
 	r.expectAttempts("Build")
-	if c := r.run.Status.Conditions[0]; c.Reason != v1alpha1.ReasonBuilding || r.run.Status.Phase != v1alpha1.PhasePlanning {
+	if c := r.run.Status.Conditions[0]; c.Reason != v1alpha1.ReasonBuilding ||
+		r.run.Status.Phase != v1alpha1.PhasePlanning {
 		t.Errorf("%s %+v", r.run.Status.Phase, c)
 	}
-	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
+	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" ||
+		pods[0].Spec.Containers[0].Image != "buildah:1" {
 		t.Fatalf("%+v", pods)
 	}
 	r.sendReport(runnerapi.Done{Image: runtest.ImageDigest})
@@ -66,7 +70,8 @@ func TestPlanRunsInTheBuiltImage(t *testing.T) {
 			image = pod.Spec.Containers[0].Image
 		}
 	}
-	if image != "registry.example.com/a@"+runtest.ImageDigest || r.run.Status.Image.Digest != runtest.ImageDigest || r.run.Status.Image.Run != "net-2" {
+	if image != "registry.example.com/a@"+runtest.ImageDigest || r.run.Status.Image.Digest != runtest.ImageDigest ||
+		r.run.Status.Image.Run != "net-2" {
 		t.Errorf("it plans in %q: %+v", image, r.run.Status.Image)
 	}
 }
@@ -100,12 +105,15 @@ func TestBuildWaitsInARestrictedNamespace(t *testing.T) {
 		apiserver.Must(t, r.Env.Client.Update(t.Context(), namespace))
 		probe, err := podspec.New(r.run, r.stack, runtest.ToBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
 		apiserver.Must(t, err)
-		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission reads it a moment later
-			return apierrors.IsForbidden(err) == (reason == v1alpha1.ReasonPodCreateFailed), ignoreForbidden(err)
-		}))
+		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
+			func(ctx context.Context) (bool, error) {
+				// the admission reads it a moment later
+				err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll)
+				return apierrors.IsForbidden(err) == (reason == v1alpha1.ReasonPodCreateFailed), ignoreForbidden(err)
+			}))
 		r.reconcile()
-		if c := r.run.Status.Conditions[0]; c.Reason != reason || (reason == v1alpha1.ReasonPodCreateFailed && !strings.Contains(c.Message, `fits Pod Security "baseline"`)) {
+		if c := r.run.Status.Conditions[0]; c.Reason != reason ||
+			(reason == v1alpha1.ReasonPodCreateFailed && !strings.Contains(c.Message, `fits Pod Security "baseline"`)) {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -121,7 +129,8 @@ func TestBuildFailsWhenBuildsAreDisabled(t *testing.T) {
 	r.useBuild()
 	r.Pods.Builds.Allowed = false
 	r.reconcile()
-	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(c.Message, "this installation builds no images") {
+	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed ||
+		!strings.Contains(c.Message, "this installation builds no images") {
 		t.Fatalf("%s %+v", r.run.Status.Phase, c)
 	}
 }

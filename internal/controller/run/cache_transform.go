@@ -44,7 +44,8 @@ func TrimPod(pod *corev1.Pod) {
 func trimContainers(all []corev1.Container) []corev1.Container {
 	var lean []corev1.Container
 	for _, c := range all {
-		lean = append(lean, corev1.Container{Name: c.Name, Image: c.Image, Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}})
+		lean = append(lean, corev1.Container{Name: c.Name, Image: c.Image,
+			Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}})
 	}
 	return lean
 }

@@ -38,7 +38,8 @@ func (r *testEnv) expectPhase(want v1alpha1.RunPhase, reason string) {
 func (r *testEnv) deletePods(pods ...corev1.Pod) {
 	r.Helper()
 	for i := range pods {
-		apiserver.Must(r.T, client.IgnoreNotFound(r.Env.Client.Delete(r.Context(), &pods[i], client.GracePeriodSeconds(0))))
+		apiserver.Must(r.T, client.IgnoreNotFound(r.Env.Client.Delete(r.Context(), &pods[i],
+			client.GracePeriodSeconds(0))))
 		r.Gone(&pods[i])
 	}
 }
@@ -62,7 +63,8 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	r.reconcile()
 	first := r.pods()
 	r.updateStatus(func(s *v1alpha1.RunStatus) {
-		s.Attempts[0].FinishedAt, s.Plan = &metav1.MicroTime{Time: time.Now().Add(-time.Hour)}, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
+		s.Attempts[0].FinishedAt, s.Plan = &metav1.MicroTime{Time: time.Now().Add(-time.Hour)}, &v1alpha1.Plan{
+			Digest: "sha256:plan", Changes: true}
 	})
 	r.deletePods(first...)
 	r.reconcile()

@@ -31,7 +31,8 @@ func (r *testEnv) setImage(digest string) {
 func (r *testEnv) reportPlan() error {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
-	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
+	return reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}})
 }
 
 // appliesInAnotherPod deletes the pod of the plan and approves the plan, and gives the image of the pod that applies

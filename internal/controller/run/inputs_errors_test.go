@@ -35,11 +35,15 @@ func TestRunReportsMissingInputs(t *testing.T) {
 			apiserver.Must(t, err)
 			r.Seen(r.run)
 			c := apimeta.FindStatusCondition(r.run.Status.Conditions, v1alpha1.ConditionSucceeded)
-			if c == nil || c.Reason != v1alpha1.ReasonInputsNotFound || !strings.Contains(c.Message, "inputs/"+r.run.Spec.InputsDigest) || !strings.Contains(c.Message, advice) {
+			if c == nil || c.Reason != v1alpha1.ReasonInputsNotFound ||
+				!strings.Contains(c.Message, "inputs/"+r.run.Spec.InputsDigest) ||
+				!strings.Contains(c.Message, advice) {
 				t.Fatalf("the condition is %+v", c)
 			}
-			if r.run.Status.Phase != v1alpha1.PhaseQueued || len(r.run.Status.Attempts)+len(r.pods()) > 0 || again.RequeueAfter == 0 {
-				t.Errorf("it is %s, with attempts %v, and is looked at again after %s", r.run.Status.Phase, r.run.Status.Attempts, again.RequeueAfter)
+			if r.run.Status.Phase != v1alpha1.PhaseQueued || len(r.run.Status.Attempts)+len(r.pods()) > 0 ||
+				again.RequeueAfter == 0 {
+				t.Errorf("it is %s, with attempts %v, and is looked at again after %s", r.run.Status.Phase,
+					r.run.Status.Attempts, again.RequeueAfter)
 			}
 			before := r.run.ResourceVersion
 			if r.reconcile(); r.run.ResourceVersion != before {
@@ -76,7 +80,8 @@ func TestRunReportsInputsThatOnlyTheServerFoundDamaged(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts("Plan")
 	clear(kept)
-	r.sendReport(runnerapi.Done{Failure: &runnerapi.Failure{Class: runnerapi.FailureTransient, Message: "the server answered 410"}})
+	r.sendReport(runnerapi.Done{Failure: &runnerapi.Failure{Class: runnerapi.FailureTransient,
+		Message: "the server answered 410"}})
 	r.Clock = func() time.Time { return time.Now().Add(30 * time.Second) }
 	r.reconcile()
 	r.expectAttempts("Plan Transient")

@@ -29,12 +29,14 @@ func TestRunPlansANewStack(t *testing.T) {
 	apiserver.Must(t, err)
 	r.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Name: "db-pr12-abcdefghij", OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "PullRequest", Name: "infra-12", UID: "pull", Controller: ptr.To(true),
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "PullRequest", Name: "infra-12", UID: "pull",
+			Controller: ptr.To(true),
 		}}},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "db"}, Operation: v1alpha1.OperationPlan, InputsDigest: digest,
-			Cause:       v1alpha1.Cause{Type: v1alpha1.CausePullRequest},
-			PullRequest: &v1alpha1.RunPullRequest{Namespace: r.Namespace, Name: "infra-12", UID: "pull", NewStack: true},
+			Cause: v1alpha1.Cause{Type: v1alpha1.CausePullRequest},
+			PullRequest: &v1alpha1.RunPullRequest{Namespace: r.Namespace, Name: "infra-12", UID: "pull",
+				NewStack: true},
 		},
 	}
 	r.Make(r.run)
@@ -56,7 +58,8 @@ func TestRunPlansANewStack(t *testing.T) {
 	r.expectAttempts("Plan PodLost", "Plan")
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[1].PodUID, 2, done))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[1].PodUID, 2,
+		done))
 	r.Seen(r.run)
 	if r.run.Status.Phase != v1alpha1.PhaseSucceeded || r.run.Status.Plan == nil {
 		t.Errorf("the Run is %s, with plan %v", r.run.Status.Phase, r.run.Status.Plan)

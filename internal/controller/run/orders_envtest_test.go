@@ -80,7 +80,8 @@ func TestReportDoesNotEndARunForAStaleStack(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	reports := dispatch.Reports{Client: former{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
@@ -101,15 +102,18 @@ func TestReportBeginsNoApplyDuringAFreeze(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	freeze := &v1alpha1.StackPolicy{ObjectMeta: metav1.ObjectMeta{Name: "freeze"}, Spec: v1alpha1.StackPolicySpec{
-		Windows: []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily", Duration: metav1.Duration{Duration: 24 * time.Hour}}},
+		Windows: []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily",
+			Duration: metav1.Duration{Duration: 24 * time.Hour}}},
 	}}
 	r.Make(freeze)
 	r.Seen(freeze)
-	r.stack.Status.StackPolicies = []v1alpha1.AppliedStackPolicy{{Name: freeze.Name, UID: freeze.UID, Generation: freeze.Generation, Windows: 1}}
+	r.stack.Status.StackPolicies = []v1alpha1.AppliedStackPolicy{
+		{Name: freeze.Name, UID: freeze.UID, Generation: freeze.Generation, Windows: 1}}
 	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	reports := dispatch.Reports{Client: withoutPolicies{r.Env.Client}, Live: r.Env.Live, Policies: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, "WindowClosed")
 }
@@ -139,10 +143,12 @@ func TestReportOfAnAttemptOfAnotherServerIsAccepted(t *testing.T) {
 	r.reconcile()
 	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	reports.Client = before{Client: r.Env.Client, run: old}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2,
+		runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
 }
@@ -197,11 +203,13 @@ func TestDeniedPlanFailsItsRunWhateverTheRunnerReports(t *testing.T) {
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	asked := ""
-	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
-		asked = run.Name + " " + digest
-		return &denied, true, nil
-	}}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live,
+		Policies: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
+			asked = run.Name + " " + digest
+			return &denied, true, nil
+		}}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	if asked != "net-1 sha256:one" {
 		t.Errorf("asked about %s", asked)
@@ -221,10 +229,12 @@ func TestReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	before, away := r.run.ResourceVersion, errors.New("the bucket is away")
-	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: func(context.Context, *v1alpha1.Run,
+		string) (*runnerapi.PolicyResult, bool, error) {
 		return nil, true, away
 	}}
-	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}})
+	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}})
 	r.Seen(r.run)
 	if !errors.Is(err, away) || r.run.ResourceVersion != before {
 		t.Errorf("got %v, and the Run was written: %v", err, r.run.ResourceVersion != before)
@@ -237,7 +247,8 @@ func TestRunnerCannotCancelItsRun(t *testing.T) {
 	r.reconcile()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: done}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1,
+		runnerapi.Report{Done: done}))
 	r.Seen(r.run)
 	r.expectAttempts("Plan Transient")
 	if r.run.Status.NextAttempt == nil {
@@ -253,6 +264,7 @@ func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult
 var (
 	planOne = &runnerapi.Plan{Digest: "sha256:one", Changes: true, Add: 1}
 	denied  = runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{
-		{Policy: "rules/a.rego", Action: runnerapi.Deny, Message: "no owner"}, {Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no name"},
+		{Policy: "rules/a.rego", Action: runnerapi.Deny, Message: "no owner"},
+		{Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no name"},
 	}}
 )

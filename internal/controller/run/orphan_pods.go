@@ -25,7 +25,8 @@ func (r *Reconciler) deleteUnusedPods(ctx context.Context, run *v1alpha1.Run) er
 	}
 	always := func(*corev1.Pod) bool { return true }
 	next := runinfo.NextNumber(&run.Status)
-	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptBuild, v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptShell} {
+	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptBuild, v1alpha1.AttemptPlan, v1alpha1.AttemptApply,
+		v1alpha1.AttemptShell} {
 		if err := r.deletePodIf(ctx, run, runinfo.PodName(run.Name, phase, next), always); err != nil {
 			return err
 		}
@@ -50,7 +51,8 @@ func (r *Reconciler) deletePodsKeptRunning(ctx context.Context, run *v1alpha1.Ru
 }
 
 // deletePodIf deletes a pod of the Run that satisfies a condition.
-func (r *Reconciler) deletePodIf(ctx context.Context, run *v1alpha1.Run, name string, condition func(*corev1.Pod) bool) error {
+func (r *Reconciler) deletePodIf(ctx context.Context, run *v1alpha1.Run, name string,
+	condition func(*corev1.Pod) bool) error {
 	pod := &corev1.Pod{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 	if err != nil || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, run) || !condition(pod) {

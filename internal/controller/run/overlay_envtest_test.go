@@ -36,7 +36,8 @@ func (r *testEnv) setInputs(doc inputs.Document) {
 	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 	first := r.run
-	r.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2", OwnerReferences: first.OwnerReferences}, Spec: *first.Spec.DeepCopy()}
+	r.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2", OwnerReferences: first.OwnerReferences},
+		Spec: *first.Spec.DeepCopy()}
 	r.run.Spec.InputsDigest = digest
 	apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), first))
 	r.Gone(first)
@@ -52,20 +53,24 @@ func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 	namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
 	namespace.Labels["pod-security.kubernetes.io/enforce-version"] = "latest"
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), namespace))
-	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "runners"}, Value: 10})))
-	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc"})))
+	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(),
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "runners"}, Value: 10})))
+	apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(),
+		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc"})))
 
 	bad := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
 	bad.Spec.HostNetwork = true
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := apiserver.Kube.Create(ctx, bad.DeepCopy(), client.DryRunAll)
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
-	}))
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			err := apiserver.Kube.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
+		}))
 
 	r.setInputs(runtest.WithTemplate(t, runtest.FullTemplate))
 	r.reconcile()
 	r.expectAttempts("Plan")
-	if pods := r.pods(); len(pods) != 1 || pods[0].Spec.NodeSelector["pool"] != "runners" || pods[0].Labels["team"] != "net" {
+	if pods := r.pods(); len(pods) != 1 || pods[0].Spec.NodeSelector["pool"] != "runners" ||
+		pods[0].Labels["team"] != "net" {
 		t.Errorf("pods are %v, and the Run says %v", pods, r.run.Status.Conditions)
 	}
 }
@@ -84,7 +89,8 @@ func TestRunFailsWhenItsPodIsNotPermitted(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
-	if r.run.Status.Phase != v1alpha1.PhaseFailed || len(c) == 0 || c[0].Reason != "ConfigurationError" || !strings.Contains(c[0].Message, "hostNetwork=true") || !strings.Contains(c[0].Message, "spec.runner.template") {
+	if r.run.Status.Phase != v1alpha1.PhaseFailed || len(c) == 0 || c[0].Reason != "ConfigurationError" ||
+		!strings.Contains(c[0].Message, "hostNetwork=true") || !strings.Contains(c[0].Message, "spec.runner.template") {
 		t.Errorf("the Run is %s: %v", r.run.Status.Phase, c)
 	}
 	if pods := r.pods(); len(pods) > 0 {

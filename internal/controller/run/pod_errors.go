@@ -62,7 +62,8 @@ func IsRejection(err error) bool {
 	case !errors.As(err, &status):
 		return false
 	}
-	return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "failed calling webhook")
+	return strings.Contains(err.Error(), "denied the request") ||
+		strings.Contains(err.Error(), "failed calling webhook")
 }
 
 // whereResourcesAreSet names the containers of a rejected pod with the field that sets their resources, and what those
@@ -122,8 +123,10 @@ func resourcesText(r corev1.ResourceRequirements) string {
 
 // rejectedPod is the status when the API server rejects the pod. The create is retried after a while, since there is no
 // event when the cause is gone, and more and more rarely the longer the Run has waited.
-func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, pod *corev1.Pod, why error) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be created: " + why.Error(),
+func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, pod *corev1.Pod, why error) (v1alpha1.RunStatus,
+	decision.Decision) {
+	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed,
+		Message:      "the pod cannot be created: " + why.Error(),
 		RequeueAfter: retryAfter(w)}
 	for _, r := range podRejections {
 		if strings.Contains(why.Error(), r.text) {
@@ -138,7 +141,8 @@ func rejectedPod(w decision.Snapshot, s v1alpha1.RunStatus, pod *corev1.Pod, why
 		d.Message = "the pod cannot be created: namespace " + w.Run.Namespace + " is being deleted"
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
-	if before != nil && before.Reason == d.Reason && !strings.Contains(d.Message, quotaExceeded) { // the numbers of a quota matter
+	// the numbers of a quota matter
+	if before != nil && before.Reason == d.Reason && !strings.Contains(d.Message, quotaExceeded) {
 		d.Message = runinfo.KeepIfEquivalent(before.Message, runinfo.Clip(d.Message, decision.MaxMessage))
 	}
 	if d.Phase == "" {
@@ -163,7 +167,8 @@ func retryAfter(w decision.Snapshot) time.Duration {
 }
 
 // invalidPod is the status of a Run that ends, since no pod can be created for it.
-func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
+func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int64, now time.Time) (v1alpha1.RunStatus,
+	decision.Decision) {
 	d := decision.Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfigurationError),
 		Message: "no pod can be created: " + why.Error()}
 	return decision.Record(s, d, generation, now), d
@@ -172,7 +177,8 @@ func invalidPod(s v1alpha1.RunStatus, why *podspec.InvalidError, generation int6
 // lostInputs is the status of a Run whose next pod cannot be created without its inputs. They are read again after a
 // while, since there is no event when they are back.
 func lostInputs(w decision.Snapshot, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, decision.Decision) {
-	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: lostInputsMessage(w.Run, why), RequeueAfter: retryAfter(w)}
+	d := decision.Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound,
+		Message: lostInputsMessage(w.Run, why), RequeueAfter: retryAfter(w)}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued
 	}
@@ -191,11 +197,13 @@ func lostInputsMessage(run *v1alpha1.Run, err error) string {
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		otherwise = "set spec.deletionPolicy of the Stack to Orphan to leave everything as it is"
 	}
-	return fmt.Sprintf("the inputs of the Run cannot be read from the bucket: %v. Restore the bucket from its backup, or %s", err, otherwise)
+	return fmt.Sprintf("the inputs of the Run cannot be read from the bucket: %v. Restore the bucket from its "+
+		"backup, or %s", err, otherwise)
 }
 
 // queued is the status of a Run that waits for a place.
-func queued(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now time.Time) (v1alpha1.RunStatus, decision.Decision) {
+func queued(s v1alpha1.RunStatus, v scheduler.Admission, generation int64, now time.Time) (v1alpha1.RunStatus,
+	decision.Decision) {
 	d := decision.Decision{
 		Phase: s.Phase, Reason: v1alpha1.ReasonQueued, Message: v.Message(),
 		// Its admission comes as an event. This is for the queue position in its message.
@@ -212,5 +220,6 @@ func explainBuildRejection(err error) error {
 	if !strings.Contains(err.Error(), "violates PodSecurity") {
 		return err
 	}
-	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation has builds unconfined, so its namespace may not enforce more ("+version.Docs+"how-to/image-builds.md)", err)
+	return fmt.Errorf("%w; a pod that builds an image fits Pod Security \"baseline\", or none where the installation "+
+		"has builds unconfined, so its namespace may not enforce more ("+version.Docs+"how-to/image-builds.md)", err)
 }

@@ -53,46 +53,60 @@ func TestRejected(t *testing.T) {
 			`the pod cannot be created: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
 		},
 		"a quota of what the pod does not say": {
-			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set the resources of " +
-				"container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine (limits memory 1Gi) in spec.runner.resources",
+			forbidden("failed quota: few: must specify limits.memory for: engine,runner"),
+			"; the ResourceQuota asks for it: set the resources of " +
+				"container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine " +
+				"(limits memory 1Gi) in spec.runner.resources",
 		},
 		"a LimitRange that the init container violates": {
-			forbidden("minimum cpu usage per Container is 100m, but request is 10m"), "; the LimitRange asks for it: set the resources of container runner (requests cpu 10m",
+			forbidden("minimum cpu usage per Container is 100m, but request is 10m"),
+			"; the LimitRange asks for it: set the resources of container runner (requests cpu 10m",
 		},
 		"a LimitRange with a ratio": {
-			forbidden("memory max limit to request ratio per Container is 2, but provided ratio is 4.000000"), "; the LimitRange asks for it: set the resources of",
+			forbidden("memory max limit to request ratio per Container is 2, but provided ratio is 4.000000"),
+			"; the LimitRange asks for it: set the resources of",
 		},
 		"a default limit below the init container's request": {
 			apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "net-7-plan-1", field.ErrorList{field.Invalid(
-				field.NewPath("spec", "initContainers").Index(0).Child("resources", "requests"), "10m", "must be less than or equal to cpu limit of 5m")}),
-			"is below what is asked for: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template",
+				field.NewPath("spec", "initContainers").Index(0).Child("resources", "requests"), "10m",
+				"must be less than or equal to cpu limit of 5m")}),
+			"is below what is asked for: set the resources of container runner (requests cpu 10m, memory 32Mi) in " +
+				"spec.runner.template",
 		},
 		"a default limit below the engine's request": {
 			apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "net-7-plan-1", field.ErrorList{field.Invalid(
-				field.NewPath("spec", "containers").Index(0).Child("resources", "requests"), "1", "must be less than or equal to cpu limit of 5m")}),
-			"is below what is asked for: set the resources of container engine (limits memory 1Gi) in spec.runner.resources",
+				field.NewPath("spec", "containers").Index(0).Child("resources", "requests"), "1",
+				"must be less than or equal to cpu limit of 5m")}),
+			"is below what is asked for: set the resources of container engine (limits memory 1Gi) in " +
+				"spec.runner.resources",
 		},
 		"an account": {
-			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; create that ServiceAccount, or set spec.runner.serviceAccountName",
+			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`),
+			"; create that ServiceAccount, or set spec.runner.serviceAccountName",
 		},
 		"Pod Security": {
-			forbidden(`violates PodSecurity "restricted:latest": hostPath volumes (volume "v")`), "; change spec.runner.template, or what the namespace enforces",
+			forbidden(`violates PodSecurity "restricted:latest": hostPath volumes (volume "v")`),
+			"; change spec.runner.template, or what the namespace enforces",
 		},
 		"a class": {
 			forbidden("no PriorityClass with name urgent was found"), "; create that PriorityClass",
 		},
 		"Cairn itself": {
-			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "system:serviceaccount:cairn-system:cairn" cannot create resource "pods" in API group "" in the namespace "infra"`)),
+			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "",
+				errors.New(`User "system:serviceaccount:cairn-system:cairn" cannot create resource "pods" in API group "" in the namespace "infra"`)),
 			"; Cairn has no permission to create pods in this namespace",
 		},
 		"a policy": {
-			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"), "; that policy has to allow it",
+			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"),
+			"; that policy has to allow it",
 		},
 		"a webhook, whatever code it gives": {
-			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest", Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to allow it",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest",
+				Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to allow it",
 		},
 		"a webhook that is away": {
-			apierrors.NewInternalError(errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
+			apierrors.NewInternalError(
+				errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
 		},
 		"a name that is taken": {
 			fmt.Errorf("pod net-7-plan-1: %w", errNameTaken), "pod net-7-plan-1: it exists and is not of this Run",
@@ -103,7 +117,8 @@ func TestRejected(t *testing.T) {
 				t.Fatal("it is not a rejection")
 			}
 			s, d := rejectedPod(snapshot(), v1alpha1.RunStatus{}, rejectedFixture(), tt.err)
-			if !strings.HasPrefix(d.Message, "the pod cannot be created: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
+			if !strings.HasPrefix(d.Message, "the pod cannot be created: ") || !strings.Contains(d.Message, tt.says) ||
+				s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
 				t.Errorf("%s %+v", s.Phase, d)
 			}
 		})
@@ -121,7 +136,8 @@ func TestRejected(t *testing.T) {
 }
 
 func TestRejectedPodIsRetriedWithBackoff(t *testing.T) {
-	for waited, want := range map[time.Duration]time.Duration{0: minRetry, 20 * time.Second: minRetry, 2 * time.Minute: 30 * time.Second, time.Hour: maxRetry} {
+	for waited, want := range map[time.Duration]time.Duration{0: minRetry, 20 * time.Second: minRetry,
+		2 * time.Minute: 30 * time.Second, time.Hour: maxRetry} {
 		w := snapshot()
 		w.Now = w.Now.Add(waited)
 		w.Run.CreationTimestamp = metav1.NewTime(runtest.Now)
@@ -148,12 +164,14 @@ func TestChangingWebhookMessageIsWrittenOnce(t *testing.T) {
 	if again := says(first, reset, 50001); !equality.Semantic.DeepEqual(first, again) {
 		t.Errorf("it said %q, and says %q", first.Conditions[0].Message, again.Conditions[0].Message)
 	}
-	if other := says(first, `admission webhook "a.b" denied the request: no`); !strings.Contains(other.Conditions[0].Message, "request: no") {
+	if other := says(first, `admission webhook "a.b" denied the request: no`); !strings.Contains(
+		other.Conditions[0].Message, "request: no") {
 		t.Errorf("of another reason it says %q", other.Conditions[0].Message)
 	}
 	few := forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5")
 	s, _ := rejectedPod(snapshot(), v1alpha1.RunStatus{}, nil, few)
-	s, _ = rejectedPod(snapshot(), s, nil, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
+	s, _ = rejectedPod(snapshot(), s, nil,
+		forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
 	if !strings.Contains(s.Conditions[0].Message, "limited: pods=9") {
 		t.Errorf("of a quota it says %q", s.Conditions[0].Message)
 	}
@@ -164,7 +182,8 @@ func TestRejectedBuildReportsWhatItNeeds(t *testing.T) {
 	if !strings.Contains(err.Error(), `fits Pod Security "baseline"`) {
 		t.Error(err)
 	}
-	if other := errors.New("exceeded quota"); !errors.Is(explainBuildRejection(other), other) || explainBuildRejection(other).Error() != other.Error() {
+	if other := errors.New("exceeded quota"); !errors.Is(explainBuildRejection(other), other) ||
+		explainBuildRejection(other).Error() != other.Error() {
 		t.Error("any refusal is said to be of Pod Security")
 	}
 }

@@ -45,7 +45,8 @@ func (r *testEnv) podOnNode() *corev1.Pod {
 	r.Helper()
 	r.reconcile()
 	pod := &r.pods()[0]
-	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"}}
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"}}
 	apiserver.Must(r.T, r.Env.Client.SubResource("binding").Create(r.Context(), pod, binding))
 	r.setPodStatus(pod, `{phase: Running, conditions: [`+ready+`], `+atWork+`}`)
 	return pod
@@ -104,7 +105,8 @@ func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 	r.beginApply()
 	r.setPodStatus(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
 	r.reconcile()
-	r.expectCondition(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
+	r.expectCondition(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z",
+		"the state stays locked", "kubectl delete pod net-1-plan-1 --force")
 
 	// The taint manager deletes it, and no kubelet ends it.
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), pod))
@@ -130,7 +132,8 @@ func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 	r.Gone(pod)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply PodLost")
-	if got := runinfo.Current(&r.run.Status).Failure.Message; !strings.HasPrefix(got, "pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
+	if got := runinfo.Current(&r.run.Status).Failure.Message; !strings.HasPrefix(got,
+		"pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -139,13 +142,16 @@ func TestReconcileWaitsForAnUnresponsiveNode(t *testing.T) {
 func TestReportOfADrain(t *testing.T) {
 	r := newTestEnv(t)
 	pod := r.podOnNode()
-	apiserver.Must(t, r.Env.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
+	apiserver.Must(t, r.Env.Client.SubResource("eviction").Create(t.Context(), pod,
+		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
 	r.Seen(pod)
 	r.reconcile()
-	r.expectCondition(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
+	r.expectCondition(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, "+
+		"as a drain of the node does (Eviction API: evicting) and has until ")
 	r.reportInterrupt()
 	r.expectAttempts("Plan Transient")
-	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does: Eviction API: evicting"
+	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node " +
+		"does: Eviction API: evicting"
 	if got := runinfo.Current(&r.run.Status).Failure.Message; got != want {
 		t.Errorf("it says %q", got)
 	}
@@ -156,7 +162,8 @@ func TestReportOfADrain(t *testing.T) {
 func (r *testEnv) reportInterrupt() {
 	r.Helper()
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
-	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
+	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient",
+		Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
 	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
 	r.Seen(r.run)
@@ -168,9 +175,11 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 	pod := r.podOnNode()
 	r.reportInterrupt()
 	r.expectCondition(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was terminated by its node")
-	r.setPodStatus(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
+	r.setPodStatus(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+
+		endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
 	r.reconcile()
-	r.expectCondition(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
+	r.expectCondition(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node "+
+		"was low on resource: memory.")
 	before := r.run.ResourceVersion
 	r.reconcile()
 	if r.run.ResourceVersion != before {
@@ -189,7 +198,8 @@ func TestReconcileEndsAPodThatDoesNotStart(t *testing.T) {
 	pod := &r.pods()[0]
 	r.setPodStatus(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
 	r.reconcile()
-	r.expectCondition(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
+	r.expectCondition(v1alpha1.ReasonPodPending,
+		`pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
 	r.updateStatus(func(s *v1alpha1.RunStatus) {
 		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-5 * time.Minute))
 	})
@@ -212,31 +222,44 @@ func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 	}{
 		"a LimitRange that asks for more": {
 			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Min: memoryOf("1Gi")}) },
-			[]string{"minimum memory usage per Container is 1Gi", "; the LimitRange asks for it: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine (requests cpu 100m, memory 256Mi) in spec.runner.resources"},
+			[]string{"minimum memory usage per Container is 1Gi",
+				"; the LimitRange asks for it: set the resources of container runner (requests cpu 10m, memory 32Mi) " +
+					"in spec.runner.template, of container engine (requests cpu 100m, memory 256Mi) in " +
+					"spec.runner.resources"},
 		},
 		"a LimitRange that lets less": {
 			func(r *testEnv) { r.limitRange(corev1.LimitRangeItem{Max: memoryOf("1Mi")}) },
-			[]string{"must be less than or equal to memory limit of 1Mi", "; a limit, which a LimitRange may have set, is below what is asked for: set the resources of container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine"},
+			[]string{"must be less than or equal to memory limit of 1Mi",
+				"; a limit, which a LimitRange may have set, is below what is asked for: set the resources of " +
+					"container runner (requests cpu 10m, memory 32Mi) in spec.runner.template, of container engine"},
 		},
 		"a webhook that is away": {
 			func(r *testEnv) {
 				fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
-				hook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-					Name: "pods.example.com", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-					ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
-					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": r.Namespace}},
+				hook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+					Name: r.Namespace}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+					Name: "pods.example.com", FailurePolicy: &fail, SideEffects: &none,
+					AdmissionReviewVersions: []string{"v1"},
+					ClientConfig: admissionregistrationv1.WebhookClientConfig{
+						URL: ptr.To("https://127.0.0.1:1/")},
+					NamespaceSelector: &metav1.LabelSelector{
+						MatchLabels: map[string]string{"kubernetes.io/metadata.name": r.Namespace}},
 					Rules: []admissionregistrationv1.RuleWithOperations{{
 						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-						Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"pods"}},
 					}},
 				}}}
 				apiserver.Must(r.T, r.Env.Client.Create(r.Context(), hook))
-				r.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), hook) }) // its namespace is this test's alone
+				// its namespace is this test's alone
+				r.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), hook) })
 			}, []string{`failed calling webhook "pods.example.com"`, "that webhook has to answer again"},
 		},
 		"a namespace that is deleted": {
 			func(r *testEnv) {
-				apiserver.Must(r.T, r.Env.Client.Delete(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
+				apiserver.Must(r.T,
+					r.Env.Client.Delete(r.Context(),
+						&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
 			}, []string{"is being deleted"},
 		},
 	} {
@@ -256,7 +279,8 @@ func TestReconcileReportsWhyAPodIsRejected(t *testing.T) {
 			apiserver.Must(t, err)
 			r.Seen(r.run)
 			if result.RequeueAfter < minRetry || result.RequeueAfter > maxRetry || r.run.ResourceVersion != before {
-				t.Errorf("it is retried after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
+				t.Errorf("it is retried after %s, and written again: %v", result.RequeueAfter,
+					r.run.ResourceVersion != before)
 			}
 			other := r.run.DeepCopy()
 			other.Name, other.UID = "web-1", "other"
@@ -275,7 +299,8 @@ func (r *testEnv) limitRange(item corev1.LimitRangeItem) {
 	r.Helper()
 	item.Type = corev1.LimitTypeContainer
 	apiserver.Must(r.T, r.Env.Client.Create(r.Context(), &corev1.LimitRange{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "limits"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "limits"},
+		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}},
 	}))
 }
 

@@ -16,7 +16,8 @@ func TestPodIsDeletedOnlyWithTheUIDOfItsAttempt(t *testing.T) {
 	r := newTestEnv(t)
 	pod := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), pod))
-	r.run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: pod.Name, PodUID: "another"}}
+	r.run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: pod.Name,
+		PodUID: "another"}}
 	apiserver.Must(t, r.Reconciler.deletePod(t.Context(), r.run))
 	if left := r.pods(); len(left) != 1 || left[0].DeletionTimestamp != nil {
 		t.Fatalf("another pod of that name was deleted: %d are left", len(left))

@@ -88,7 +88,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // begin creates the pod of the attempt that was decided on, if the scheduler admits the Run. Before the first one the
 // API server is asked whether the Stack named a later Run: a former leader may have created this one late, and an old
 // view of the Stack may not have that.
-func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
+func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus,
+	d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
 		return status, d, err
@@ -147,12 +148,14 @@ func (r *Reconciler) verifiedPod(
 // beginsInPod reports whether the status begins an attempt in the pod of the one before.
 func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
 	before, after := runinfo.Current(&run.Status), runinfo.Current(status)
-	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil && before.Number < after.Number
+	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil &&
+		before.Number < after.Number
 }
 
 // beginInPod begins the apply in the pod that planned, if the scheduler admits the Run: an idle pod does not count as
 // running.
-func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
+func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus,
+	d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
 	admission, err := r.Scheduler.Admit(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
 	if err == nil && !admission.Start {
 		status, d = queued(w.Run.Status, admission, w.Run.Generation, w.Now)
@@ -164,7 +167,8 @@ func (r *Reconciler) beginInPod(ctx context.Context, w decision.Snapshot, status
 var errNameTaken = errors.New("it exists and is not of this Run: it has to go first")
 
 // pod creates the attempt's pod, or adopts the one that an earlier pass created and could not report.
-func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision, number int32) (*corev1.Pod, error) {
+func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision,
+	number int32) (*corev1.Pod, error) {
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
 		return nil, err
@@ -223,7 +227,8 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 func (r *Reconciler) deletePod(ctx context.Context, run *v1alpha1.Run) error {
 	a := runinfo.Current(&run.Status)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: a.Pod}}
-	return client.IgnoreNotFound(ignoreConflict(r.Client.Delete(ctx, pod, client.Preconditions{UID: ptr.To(types.UID(a.PodUID))})))
+	return client.IgnoreNotFound(
+		ignoreConflict(r.Client.Delete(ctx, pod, client.Preconditions{UID: ptr.To(types.UID(a.PodUID))})))
 }
 
 func ignoreConflict(err error) error {
@@ -285,7 +290,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1
 // older names an unfinished Run of the same Stack that was created before this one.
 func (r *Reconciler) older(ctx context.Context, run *v1alpha1.Run) (string, error) {
 	var runs v1alpha1.RunList
-	err := r.Client.List(ctx, &runs, client.InNamespace(run.Namespace), client.MatchingFields{index.StackField: run.Spec.Stack.Name},
+	err := r.Client.List(ctx, &runs, client.InNamespace(run.Namespace),
+		client.MatchingFields{index.StackField: run.Spec.Stack.Name},
 		client.UnsafeDisableDeepCopy) // they are only read
 	if err != nil {
 		return "", err
@@ -315,7 +321,8 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(need.Kind))
 		err := r.Client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: need.Name}, o)
 		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("%s %s not found (%s): recreate it, or set spec.deletionPolicy of the Stack to Orphan to leave everything as it is",
+			return fmt.Sprintf("%s %s not found (%s): recreate it, or set spec.deletionPolicy of the Stack to Orphan "+
+				"to leave everything as it is",
 				need.Kind, need.Name, need.Why), nil
 		}
 		if err != nil {

@@ -77,7 +77,8 @@ func newTestEnvFor(t *testing.T, operation v1alpha1.Operation) *testEnv {
 	apiserver.Must(t, err)
 	r.stack = &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
-		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Apply: v1alpha1.ApplyAutomatic, Timeout: &metav1.Duration{Duration: time.Hour}},
+		Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+			Apply: v1alpha1.ApplyAutomatic, Timeout: &metav1.Duration{Duration: time.Hour}},
 	}
 	r.Make(r.stack)
 	r.stack.Status.InputsDigest, r.stack.Status.LastRun = digest, "net-1"
@@ -85,8 +86,9 @@ func newTestEnvFor(t *testing.T, operation v1alpha1.Operation) *testEnv {
 	r.Seen(r.stack)
 	r.run = &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            "net-1",
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+			Name: "net-1",
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(r.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: operation,
@@ -133,7 +135,8 @@ func TestReconcileCreatesOnePod(t *testing.T) {
 	r.reconcile()
 	r.reconcile()
 	r.expectAttempts("Plan")
-	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-1-plan-1" || pods[0].UID != r.run.Status.Attempts[0].PodUID {
+	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-1-plan-1" ||
+		pods[0].UID != r.run.Status.Attempts[0].PodUID {
 		t.Errorf("pods are %v", pods)
 	}
 }
@@ -173,7 +176,8 @@ func TestConcurrentOperatorsBeginOneAttempt(t *testing.T) {
 	r.reconcile()
 	pod, err := r.pod(t.Context(), stale, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
-	late := decision.Begin(stale.Status, decision.Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning, Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
+	late := decision.Begin(stale.Status, decision.Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning,
+		Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
 	if err := r.report(t.Context(), stale, late); err == nil {
 		t.Error("the write of the operator that came late was accepted")
 	}
@@ -191,7 +195,8 @@ func TestReconcileRejectsThePodOfAnotherOwner(t *testing.T) {
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), other))
 	r.reconcile()
 	r.expectAttempts()
-	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed || !strings.Contains(c[0].Message, "is not of this Run") {
+	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed ||
+		!strings.Contains(c[0].Message, "is not of this Run") {
 		t.Errorf("got %v", c)
 	}
 }
@@ -221,10 +226,12 @@ func TestReports(t *testing.T) {
 	reports := dispatch.Reports{Client: r.Env.Client, Live: r.Env.Live, Policies: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, dispatch.ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err,
+		dispatch.ErrNotCurrent) {
 		t.Errorf("a report on an attempt that is not: %v", err)
 	}
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), "another", 1, done); !errors.Is(err, dispatch.ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), "another", 1, done); !errors.Is(err,
+		dispatch.ErrNotCurrent) {
 		t.Errorf("a report of another pod: %v", err)
 	}
 	before := r.run.ResourceVersion
@@ -241,12 +248,14 @@ func TestReports(t *testing.T) {
 		t.Error("a report that was sent twice was written twice")
 	}
 
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2,
+		runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	if r.run.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Errorf("the Run is %s", r.run.Status.Phase)
 	}
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{}); !errors.Is(err, dispatch.ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{}); !errors.Is(
+		err, dispatch.ErrNotCurrent) {
 		t.Errorf("a late report: %v", err)
 	}
 }

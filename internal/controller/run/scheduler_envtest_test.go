@@ -35,7 +35,8 @@ func (r *testEnv) withStack(name, repository string) *testEnv {
 	other.stack = r.stack.DeepCopy()
 	other.stack.ObjectMeta = metav1.ObjectMeta{Name: name}
 	if repository != "" {
-		other.stack.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repository}}}
+		other.stack.Spec.Source = v1alpha1.Source{
+			Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repository}}}
 	}
 	status := other.stack.Status
 	r.Make(other.stack)
@@ -44,8 +45,9 @@ func (r *testEnv) withStack(name, repository string) *testEnv {
 	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), other.stack))
 	r.Seen(other.stack)
 	other.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
-		Name:            name + "-1",
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(other.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+		Name: name + "-1",
+		OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(other.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 	}, Spec: *r.run.Spec.DeepCopy()}
 	other.run.Spec.Stack.Name = name
 	r.Make(other.run)
@@ -70,7 +72,8 @@ func (r *testEnv) expectWaits(message string) {
 	r.Helper()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
-	if r.run.Status.Phase != v1alpha1.PhaseQueued || len(c) == 0 || c[0].Reason != v1alpha1.ReasonQueued || c[0].Message != message {
+	if r.run.Status.Phase != v1alpha1.PhaseQueued || len(c) == 0 || c[0].Reason != v1alpha1.ReasonQueued ||
+		c[0].Message != message {
 		r.Errorf("%s is %q %v, want Queued: %s", r.run.Name, r.run.Status.Phase, c, message)
 	}
 }
@@ -172,7 +175,8 @@ func TestNoPlaceIsGrantedBeforeRunningRunsAreListed(t *testing.T) {
 	next := r.withStack("web", "")
 	reader := &unreliableCache{Reader: r.Env.Client, err: errors.New("not now")}
 	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
-	if _, err := next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)}); !errors.Is(err, reader.err) {
+	if _, err := next.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)}); !errors.Is(err, reader.err) {
 		t.Errorf("got %v", err)
 	}
 	reader.err = nil
@@ -234,7 +238,8 @@ func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 	for _, one := range all {
 		for range 3 {
 			passes.Go(func() {
-				if _, err := one.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(one.run)}); err != nil {
+				if _, err := one.Reconcile(t.Context(),
+					ctrl.Request{NamespacedName: client.ObjectKeyFromObject(one.run)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -252,7 +257,8 @@ func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 	}
 	for _, one := range all {
 		r.Seen(one.run)
-		if c := one.run.Status.Conditions; len(one.run.Status.Attempts) == 0 && !strings.HasPrefix(c[0].Message, "concurrency limit ") {
+		if c := one.run.Status.Conditions; len(one.run.Status.Attempts) == 0 &&
+			!strings.HasPrefix(c[0].Message, "concurrency limit ") {
 			t.Errorf("%s says %v", one.run.Name, c)
 		}
 	}

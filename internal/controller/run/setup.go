@@ -42,7 +42,8 @@ type lookups struct{ cache client.Reader }
 
 // runsOf returns the Runs of a Stack that are not finished.
 func (l lookups) runsOf(ctx context.Context, stack client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(stack.GetNamespace()), client.MatchingFields{index.UnfinishedField: stack.GetName()})
+	return l.unfinished(ctx, client.InNamespace(stack.GetNamespace()),
+		client.MatchingFields{index.UnfinishedField: stack.GetName()})
 }
 
 // waiting returns the Runs of the namespace that wait for a window: another version of a StackPolicy may let them
@@ -50,7 +51,8 @@ func (l lookups) runsOf(ctx context.Context, stack client.Object) []reconcile.Re
 func (l lookups) waiting(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	for _, reason := range []string{v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid} {
 		requests = append(requests,
-			l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.ReasonField: reason})...)
+			l.unfinished(ctx, client.InNamespace(o.GetNamespace()),
+				client.MatchingFields{index.ReasonField: reason})...)
 	}
 	return requests
 }
@@ -63,12 +65,14 @@ func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Requ
 		l.cache.Get(ctx, client.ObjectKeyFromObject(run), &v1alpha1.Run{}, client.UnsafeDisableDeepCopy) == nil {
 		return nil
 	}
-	return l.unfinished(ctx, client.InNamespace(run.Namespace), client.MatchingFields{index.UnfinishedField: run.Spec.Stack.Name})
+	return l.unfinished(ctx, client.InNamespace(run.Namespace),
+		client.MatchingFields{index.UnfinishedField: run.Spec.Stack.Name})
 }
 
 // withoutInputs returns the Runs that wait for a Secret or a ConfigMap that does not exist.
 func (l lookups) withoutInputs(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.ReasonField: v1alpha1.ReasonInputsNotFound})
+	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()),
+		client.MatchingFields{index.ReasonField: v1alpha1.ReasonInputsNotFound})
 }
 
 // unfinished lists Runs by an index that has only those which are not finished. Only their names are read, so they are

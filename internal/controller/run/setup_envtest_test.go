@@ -32,7 +32,8 @@ func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 		}}
 		r.Make(run)
 		run.Status = v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{{
-			Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, LastTransitionTime: metav1.Now(),
+			Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason,
+			LastTransitionTime: metav1.Now(),
 		}}}
 		apiserver.Must(t, r.Client.Status().Update(t.Context(), run))
 		r.Seen(run)
@@ -53,15 +54,23 @@ func TestEventReconcilesOnlyRelevantRuns(t *testing.T) {
 		got  []reconcile.Request
 		want []string
 	}{
-		"a Stack: its unfinished Runs":                            {find.runsOf(t.Context(), vpc), []string{"vpc-2", "vpc-3"}},
-		"a finished Run: those that may have waited for it":       {find.siblings(t.Context(), finished), []string{"vpc-2", "vpc-3"}},
-		"a deleted Run: those that may have waited for it":        {find.siblings(t.Context(), deleted), []string{"vpc-2", "vpc-3"}},
-		"an unfinished Run: none":                                 {find.siblings(t.Context(), planning), nil},
-		"a Secret: those that wait for an object":                 {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), []string{"vpc-3"}},
-		"a StackPolicy: those that wait for a window":             {find.waiting(t.Context(), apiserver.Metadata("StackPolicy", r.Namespace, "any")), []string{"web-1"}},
-		"a StackPolicy of another namespace: none":                {find.waiting(t.Context(), apiserver.Metadata("StackPolicy", elsewhere.Namespace, "any")), nil},
-		"a Secret of another namespace: none":                     {find.withoutInputs(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), nil},
-		"an admission by the scheduler: the Run that is admitted": {admitted(t.Context(), types.NamespacedName(client.ObjectKeyFromObject(planning))), []string{"vpc-2"}},
+		"a Stack: its unfinished Runs": {find.runsOf(t.Context(), vpc),
+			[]string{"vpc-2", "vpc-3"}},
+		"a finished Run: those that may have waited for it": {find.siblings(t.Context(), finished),
+			[]string{"vpc-2", "vpc-3"}},
+		"a deleted Run: those that may have waited for it": {find.siblings(t.Context(), deleted),
+			[]string{"vpc-2", "vpc-3"}},
+		"an unfinished Run: none": {find.siblings(t.Context(), planning), nil},
+		"a Secret: those that wait for an object": {
+			find.withoutInputs(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), []string{"vpc-3"}},
+		"a StackPolicy: those that wait for a window": {
+			find.waiting(t.Context(), apiserver.Metadata("StackPolicy", r.Namespace, "any")), []string{"web-1"}},
+		"a StackPolicy of another namespace: none": {
+			find.waiting(t.Context(), apiserver.Metadata("StackPolicy", elsewhere.Namespace, "any")), nil},
+		"a Secret of another namespace: none": {
+			find.withoutInputs(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), nil},
+		"an admission by the scheduler: the Run that is admitted": {
+			admitted(t.Context(), types.NamespacedName(client.ObjectKeyFromObject(planning))), []string{"vpc-2"}},
 	} {
 		var got []string
 		for _, q := range tt.got {

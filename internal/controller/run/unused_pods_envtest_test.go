@@ -102,7 +102,8 @@ func TestPodWithAnInjectedSidecarIsDeleted(t *testing.T) {
 		r.setPodStatus(&r.pods()[0], fmt.Sprintf(injected, 137))
 		r.reconcile()
 		r.expectPods()
-		if a := r.run.Status.Attempts[0]; a.Failure == nil || !strings.Contains(a.Failure.Message, "had its container engine killed (SIGKILL)") {
+		if a := r.run.Status.Attempts[0]; a.Failure == nil ||
+			!strings.Contains(a.Failure.Message, "had its container engine killed (SIGKILL)") {
 			t.Errorf("the attempt is %+v", a)
 		}
 	})
@@ -121,7 +122,8 @@ func TestPodWithAnInjectedSidecarIsDeleted(t *testing.T) {
 	t.Run("nor while the engine runs", func(t *testing.T) {
 		r := newTestEnv(t)
 		r.reconcile()
-		r.setPodStatus(&r.pods()[0], `{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}, {name: istio-proxy, state: {terminated: {exitCode: 1}}}]}`)
+		r.setPodStatus(&r.pods()[0],
+			`{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}, {name: istio-proxy, state: {terminated: {exitCode: 1}}}]}`)
 		r.reconcile()
 		r.expectPods("net-1-plan-1")
 	})
@@ -135,10 +137,12 @@ func TestPodOfARetryThatDidNotBeginIsDeleted(t *testing.T) {
 	r.deletePods(r.pods()...)
 	ended, due := metav1.NewMicroTime(time.Now().Add(-time.Hour)), metav1.NewTime(time.Now().Add(-time.Minute))
 	r.updateStatus(func(s *v1alpha1.RunStatus) {
-		s.Phase, s.Plan, s.NextAttempt = v1alpha1.PhaseApplying, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}, &due
+		s.Phase, s.Plan, s.NextAttempt = v1alpha1.PhaseApplying, &v1alpha1.Plan{Digest: "sha256:plan",
+			Changes: true}, &due
 		s.Attempts[0].FinishedAt = &ended
 		s.Attempts = append(s.Attempts, v1alpha1.Attempt{
-			Number: 2, Phase: v1alpha1.AttemptApply, Pod: s.Attempts[0].Pod, PodUID: s.Attempts[0].PodUID, StartedAt: ended, FinishedAt: &ended,
+			Number: 2, Phase: v1alpha1.AttemptApply, Pod: s.Attempts[0].Pod, PodUID: s.Attempts[0].PodUID,
+			StartedAt: ended, FinishedAt: &ended,
 			Steps:   []v1alpha1.Step{{Name: "apply", State: v1alpha1.StepFailed}},
 			Failure: &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the cloud is away"},
 		})

@@ -17,10 +17,12 @@ import (
 // code build no image.
 func TestRunIsCreatedWhenTheImageChanges(t *testing.T) {
 	g := newGitTestEnv(t)
-	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch", "images/a": "1", "other/b": "1"}})
+	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch",
+		"images/a": "1", "other/b": "1"}})
 	g.fetch(g.repo)
 	g.spec(func(s *v1alpha1.StackSpec) {
-		s.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
+		s.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile",
+			PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
 	})
 	g.reconcile()
 	g.expect("False", "BuildNotAllowed", "")
@@ -70,7 +72,8 @@ func TestRunIsCreatedWhenTheImageChanges(t *testing.T) {
 	if other, _ := third.Build.Key(); other == key || third.Source != g.pinned("net-2").Source {
 		t.Errorf("%+v", third)
 	}
-	if c := g.run("net-3").Spec.Cause; c.Type != v1alpha1.CauseCommit || !strings.Contains(c.Message, "Change the image") {
+	if c := g.run("net-3").Spec.Cause; c.Type != v1alpha1.CauseCommit ||
+		!strings.Contains(c.Message, "Change the image") {
 		t.Errorf("%+v", c)
 	}
 
@@ -135,7 +138,8 @@ func TestInlineCodeBuildsImage(t *testing.T) {
 // the credentials nor the permission to build are needed.
 func TestOptionalImage(t *testing.T) {
 	g := newGitTestEnv(t)
-	optional := &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", Optional: true, PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
+	optional := &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", Optional: true,
+		PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
 	g.fetch(g.repo)
 	g.spec(func(s *v1alpha1.StackSpec) { s.Runner.Build = optional })
 	g.reconcile()

@@ -84,13 +84,15 @@ func (s *failingRuns) Forget(_ context.Context, r *v1alpha1.Run) error {
 		return nil
 	}
 	s.requests++
-	return fmt.Errorf("delete plans of %s: StatusCode: 403, RequestID: TX%07dA, HostID: k%d/+=, AccessDenied: Access Denied", r.Name, s.requests, s.requests)
+	return fmt.Errorf("delete plans of %s: StatusCode: 403, RequestID: TX%07dA, HostID: k%d/+=, AccessDenied: "+
+		"Access Denied", r.Name, s.requests, s.requests)
 }
 
 // newTestReconciler returns a reconciler, its client, and the recorder of its events.
 func newTestReconciler(runs Runs) (*Reconciler, *fakeClient, *events.FakeRecorder) {
 	d, recorder := &fakeClient{}, events.NewFakeRecorder(100)
-	return &Reconciler{Gatherer: snapshot.Gatherer{Client: d}, Runs: runs, Events: Recorder{recorder}, States: deletableStates{}}, d, recorder
+	return &Reconciler{Gatherer: snapshot.Gatherer{Client: d}, Runs: runs, Events: Recorder{recorder},
+		States: deletableStates{}}, d, recorder
 }
 
 type deletableStates struct{ States }
@@ -126,7 +128,9 @@ func TestOldRunThatCannotBeDeletedDoesNotBlockOthers(t *testing.T) {
 	if len(recorder.Events) == 0 {
 		t.Fatal("no event was published")
 	}
-	if e := <-recorder.Events; !strings.Contains(e, "Warning OldRunsCleanupFailed Run net-1, past spec.runHistoryLimit, cannot be deleted: delete plans of net-1: StatusCode: 403") {
+	if e := <-recorder.Events; !strings.Contains(e,
+		"Warning OldRunsCleanupFailed Run net-1, past spec.runHistoryLimit, cannot be deleted: delete plans of "+
+			"net-1: StatusCode: 403") {
 		t.Errorf("the event is %q", e)
 	}
 }
@@ -157,7 +161,9 @@ func TestNumberOfRunsThatCannotBeDeletedIsBounded(t *testing.T) {
 	if h := w.Stack.Status.History; len(h) != 101 || h[0].Name != "net-51" {
 		t.Errorf("the history has %d Runs", len(h))
 	}
-	if e := <-recorder.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.runHistoryLimit, cannot be deleted; ") || !strings.Contains(e, "the logs and plans of 50 deleted Runs are still in the bucket: delete plans of net-1") {
+	if e := <-recorder.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.runHistoryLimit, cannot "+
+		"be deleted; ") || !strings.Contains(e, "the logs and plans of 50 deleted Runs are still in the bucket: "+
+		"delete plans of net-1") {
 		t.Errorf("the event is %q", e)
 	}
 	if bucket.requests > 60 {
@@ -167,7 +173,8 @@ func TestNumberOfRunsThatCannotBeDeletedIsBounded(t *testing.T) {
 
 // TestStackReportsWhyItCannotBeDeleted checks that the Ready condition has the reason of a failed cleanup.
 func TestStackReportsWhyItCannotBeDeleted(t *testing.T) {
-	for name, change := range map[string]func(*decision.Snapshot){"destroyed": func(*decision.Snapshot) {}, "orphaned": withOrphanPolicy} {
+	for name, change := range map[string]func(*decision.Snapshot){"destroyed": func(*decision.Snapshot) {},
+		"orphaned": withOrphanPolicy} {
 		w := newSnapshot(withDeletion, withSucceededRuns(1), change)
 		r, d, _ := newTestReconciler(&failingRuns{})
 		for range 3 { // and writes it once: each write is an event that starts a reconcile
@@ -212,13 +219,16 @@ func TestErrorOfRunCreationIsReported(t *testing.T) {
 	r.Inputs, r.Live, r.Reserved = inputs.NewStore(discardBucket{}), d, NewReserved()
 	w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
 	for i := range 3 {
-		d.createErr = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))
+		d.createErr = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2",
+			fmt.Errorf("webhook a.b denied the request: no (%d)", i))
 		w.Reserved = r.Reserved.of(w.Stack)
 		if _, err := r.act(t.Context(), w, decision.Decide(w)); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if ready := decision.ReadyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be created: ") || !strings.Contains(ready.Message, "denied the request: no") {
+	if ready := decision.ReadyOf(w.Stack.Status); ready.Reason != "Running" ||
+		!strings.HasPrefix(ready.Message, "Run net-2 cannot be created: ") ||
+		!strings.Contains(ready.Message, "denied the request: no") {
 		t.Errorf("Ready is %s: %s", ready.Reason, ready.Message)
 	}
 	if d.written != 2 || len(recorder.Events) != 1 { // the reservation and the error
@@ -226,17 +236,19 @@ func TestErrorOfRunCreationIsReported(t *testing.T) {
 	}
 
 	d.createErr, w.Reserved = nil, r.Reserved.of(w.Stack)
-	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.created != "net-2" || r.Reserved.of(w.Stack).Run != "" {
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.created != "net-2" ||
+		r.Reserved.of(w.Stack).Run != "" {
 		t.Errorf("created is %q: %v", d.created, err)
 	}
 	withRun("net-2", "Planning", "sha256:now")(&w)
-	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || !strings.Contains(decision.ReadyOf(w.Stack.Status).Message, "Run net-2 is under way") {
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil ||
+		!strings.Contains(decision.ReadyOf(w.Stack.Status).Message, "Run net-2 is under way") {
 		t.Errorf("the message is %q: %v", decision.ReadyOf(w.Stack.Status).Message, err)
 	}
 }
 
-// TestErrorWithoutAnAnswerIsReported checks an API server and a bucket that do not answer: the Stack reports it. A newer
-// version of the Stack is no error for users.
+// TestErrorWithoutAnAnswerIsReported checks an API server and a bucket that do not answer: the Stack reports it. A
+// newer version of the Stack is no error for users.
 func TestErrorWithoutAnAnswerIsReported(t *testing.T) {
 	runs := schema.GroupResource{Resource: "runs"}
 	for name, tt := range map[string]struct {
@@ -244,15 +256,19 @@ func TestErrorWithoutAnAnswerIsReported(t *testing.T) {
 		inputs *inputs.Store
 		want   string
 	}{
-		"an internal error":     {apierrors.NewInternalError(errors.New("etcd is full")), inputs.NewStore(discardBucket{}), "Run net-2 cannot be created: Internal error occurred: etcd is full"},
-		"a lost connection":     {errors.New("connection reset by peer"), inputs.NewStore(discardBucket{}), "Run net-2 cannot be created: connection reset by peer"},
+		"an internal error": {apierrors.NewInternalError(errors.New("etcd is full")),
+			inputs.NewStore(discardBucket{}), "Run net-2 cannot be created: Internal error occurred: etcd is full"},
+		"a lost connection": {errors.New("connection reset by peer"), inputs.NewStore(discardBucket{}),
+			"Run net-2 cannot be created: connection reset by peer"},
 		"a bucket that is down": {nil, inputs.NewStore(unavailableBucket2{}), "Run net-2 cannot be created: "},
-		"a conflict":            {apierrors.NewConflict(runs, "net-2", errors.New("changed")), inputs.NewStore(discardBucket{}), ""},
-		"a Run that exists":     {apierrors.NewAlreadyExists(runs, "net-2"), inputs.NewStore(discardBucket{}), ""},
+		"a conflict": {apierrors.NewConflict(runs, "net-2", errors.New("changed")),
+			inputs.NewStore(discardBucket{}), ""},
+		"a Run that exists": {apierrors.NewAlreadyExists(runs, "net-2"), inputs.NewStore(discardBucket{}), ""},
 	} {
 		r, d, _ := newTestReconciler(nil)
 		r.Inputs, r.Live, r.Reserved, d.createErr = tt.inputs, d, NewReserved(), tt.create
-		w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
+		w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"),
+			withLastRun("net-1"))
 		if _, err := r.act(t.Context(), w, decision.Decide(w)); err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
@@ -300,7 +316,8 @@ func TestNoRunIsCreatedBesideALateOne(t *testing.T) {
 	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.created != "net-4" {
 		t.Errorf("Run %q is created: %v", d.created, err)
 	}
-	w, d.late, d.created = newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-2")), true, "" // the reservation was dropped while nothing was to be started
+	// the reservation was dropped while nothing was to be started
+	w, d.late, d.created = newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-2")), true, ""
 	if _, err := r.act(t.Context(), w, decision.Decide(w)); !apierrors.IsConflict(err) || d.created != "" {
 		t.Errorf("Run %q is created: %v", d.created, err)
 	}

@@ -48,7 +48,9 @@ func after(names ...string) func(*v1alpha1.StackSpec) {
 
 func using(stack, output string) func(*v1alpha1.StackSpec) {
 	return func(s *v1alpha1.StackSpec) {
-		s.Variables = append(s.Variables, v1alpha1.Variable{Name: output, ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}})
+		s.Variables = append(s.Variables,
+			v1alpha1.Variable{Name: output,
+				ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}})
 	}
 }
 
@@ -171,7 +173,8 @@ func TestOnlyTheUsedOutputTriggersARun(t *testing.T) {
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
 	net.reconcile()
-	net.expectReady("False", "OutputNotFound", "Stack vpc has no output id, only name: add it to its code, or correct the variable that uses it")
+	net.expectReady("False", "OutputNotFound", "Stack vpc has no output id, only name: add it to its code, or "+
+		"correct the variable that uses it")
 	net.expectNoRun("net-1")
 
 	vpc.setState(1, map[string]string{"name": "hmac:name", "id": "hmac:1"})
@@ -245,7 +248,8 @@ func TestDependentsAreDestroyedFirst(t *testing.T) {
 		one.reconcile()
 	}
 	remove(vpc)
-	vpc.expectReady("False", "DependentsExist", "Stack net depends on this one: delete or destroy it too, or take the dependency out of it")
+	vpc.expectReady("False", "DependentsExist", "Stack net depends on this one: delete or destroy it too, or take "+
+		"the dependency out of it")
 	remove(net)
 	net.expectReady("Unknown", "Destroying", "")
 	vpc.reconcile()
@@ -277,7 +281,8 @@ func TestDestroyedStackWithResourcesGoesFirst(t *testing.T) {
 	app.reconcile()
 	run := app.run("app-2")
 	run.Status = v1alpha1.RunStatus{
-		Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Changes: true, Script: true}, FinishedAt: &metav1.Time{Time: r.Now()},
+		Phase: v1alpha1.PhaseSucceeded, Plan: &v1alpha1.Plan{Changes: true, Script: true},
+		FinishedAt: &metav1.Time{Time: r.Now()},
 	}
 	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), run))
 	r.Seen(run)
@@ -290,8 +295,9 @@ func TestDestroyedStackWithResourcesGoesFirst(t *testing.T) {
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), vpc.stack))
 	r.Seen(vpc.stack)
 	vpc.reconcile()
-	vpc.expectReady("False", "DependentsExist", "Stack app depends on this one, and was destroyed, but the state holds "+
-		"3 resources still: delete or destroy it once more, or take the dependency out of it")
+	vpc.expectReady("False", "DependentsExist",
+		"Stack app depends on this one, and was destroyed, but the state holds "+
+			"3 resources still: delete or destroy it once more, or take the dependency out of it")
 	vpc.expectNoRun("vpc-2")
 
 	app.setState(0, nil)

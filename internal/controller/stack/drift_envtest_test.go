@@ -70,7 +70,8 @@ func TestDriftCheckIsRecordedBeforeItIsCreated(t *testing.T) {
 	r.expect("True", "Applied", "net-1 net-3 ")
 	check := r.run("net-3")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "check for drift, every 60m"}
-	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.InputsDigest != r.stack.Status.AppliedInputsDigest {
+	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want ||
+		check.Spec.InputsDigest != r.stack.Status.AppliedInputsDigest {
 		t.Errorf("the check is %+v", check.Spec)
 	}
 	r.Seen(check)
@@ -80,7 +81,8 @@ func TestDriftCheckIsRecordedBeforeItIsCreated(t *testing.T) {
 	r.ends("net-3", v1alpha1.PhaseSucceeded) // with changes
 	r.reconcile()
 	r.expect("False", "Drifted", "net-1 net-3 ")
-	if c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionDrifted); c == nil || c.Status != metav1.ConditionTrue {
+	if c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionDrifted); c == nil ||
+		c.Status != metav1.ConditionTrue {
 		t.Errorf("Drifted is %+v", c)
 	}
 	if d := r.stack.Status.Drift; d == nil || d.Run != "net-3" || d.Since == nil {
@@ -100,12 +102,14 @@ func TestNoDriftCheckWithoutAState(t *testing.T) {
 // TestInvalidWindowStopsDriftChecks checks that no Run starts while a window cannot be parsed.
 func TestInvalidWindowStopsDriftChecks(t *testing.T) {
 	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) {
-		s.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}}
+		s.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 25 * * *",
+			Duration: metav1.Duration{Duration: time.Hour}}}
 	})
 	r.reconcile()
 	r.expect("False", "WindowInvalid", "")
 	c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionReady)
-	if !strings.Contains(c.Message, "spec.windows[0]") || !apimeta.IsStatusConditionTrue(r.stack.Status.Conditions, v1alpha1.ConditionStalled) {
+	if !strings.Contains(c.Message, "spec.windows[0]") || !apimeta.IsStatusConditionTrue(r.stack.Status.Conditions,
+		v1alpha1.ConditionStalled) {
 		t.Errorf("got %+v", r.stack.Status.Conditions)
 	}
 	r.Seen(r.stack)
@@ -119,7 +123,9 @@ func TestInvalidWindowStopsDriftChecks(t *testing.T) {
 // TestDefaultDriftInterval checks a Stack that sets no interval. The first check does not start at once, and nothing is
 // written between two checks, also after a restart.
 func TestDefaultDriftInterval(t *testing.T) {
-	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
+	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) {
+		s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply}
+	})
 	off := newEmptyTestEnv(t).withStack("dns", checked(0))
 	for _, r := range []*testEnv{r, off} {
 		r.Reconciler.DriftInterval = 12 * time.Hour
@@ -132,7 +138,8 @@ func TestDefaultDriftInterval(t *testing.T) {
 		t.Errorf("a Stack without drift checks has %+v", off.stack.Status.DriftChecks)
 	}
 	announced := r.stack.Status.DriftChecks
-	if announced == nil || announced.Interval.Duration != 12*time.Hour || announced.IntervalSource != v1alpha1.IntervalFromInstallation || announced.NextCheckTime == nil {
+	if announced == nil || announced.Interval.Duration != 12*time.Hour ||
+		announced.IntervalSource != v1alpha1.IntervalFromInstallation || announced.NextCheckTime == nil {
 		t.Fatalf("the status has %+v", announced)
 	}
 	version := r.stack.ResourceVersion
@@ -151,7 +158,8 @@ func TestDefaultDriftInterval(t *testing.T) {
 	r.expectNoRun("net-2")
 	r.Clock = func() time.Time { return announced.NextCheckTime.Time }
 	r.reconcile()
-	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause.Message != "check for drift, every 12h" {
+	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan ||
+		check.Spec.Cause.Message != "check for drift, every 12h" {
 		t.Errorf("the check is %+v", check.Spec)
 	}
 	off.Clock = func() time.Time { return time.Now().Add(48 * time.Hour) }
@@ -159,8 +167,8 @@ func TestDefaultDriftInterval(t *testing.T) {
 	off.expectNoRun("dns-2")
 }
 
-// TestMassDriftPausesCorrections checks that a correction does not start while the namespace is paused, or should be, by
-// what the API server has, whatever the cache has.
+// TestMassDriftPausesCorrections checks that a correction does not start while the namespace is paused, or should be,
+// by what the API server has, whatever the cache has.
 func TestMassDriftPausesCorrections(t *testing.T) {
 	r := newEmptyTestEnv(t).withStack("net", func(s *v1alpha1.StackSpec) {
 		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}, OnDrift: v1alpha1.DriftApply}
@@ -178,7 +186,8 @@ func TestMassDriftPausesCorrections(t *testing.T) {
 		other := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		other.Spec.Source.Inline = map[string]string{"main.tf": ""}
 		r.Make(other)
-		other.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: now, Since: &now, Starts: []v1alpha1.DriftStart{{Time: now}}}
+		other.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: now, Since: &now,
+			Starts: []v1alpha1.DriftStart{{Time: now}}}
 		apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), other))
 		r.Seen(other)
 	}
@@ -190,7 +199,8 @@ func TestMassDriftPausesCorrections(t *testing.T) {
 	r.expect("False", "Drifted", "net-1 net-2 ")
 	r.Seen(r.stack)
 	ready := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionReady)
-	if !strings.Contains(ready.Message, "3 of 3 Stacks of the namespace that were checked began to drift within an hour") {
+	if !strings.Contains(ready.Message,
+		"3 of 3 Stacks of the namespace that were checked began to drift within an hour") {
 		t.Errorf("the message is %q", ready.Message)
 	}
 
@@ -226,7 +236,9 @@ func (c withoutOthers) Get(ctx context.Context, key client.ObjectKey, o client.O
 func (c withoutOthers) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
 	if stacks, ok := list.(*v1alpha1.StackList); ok {
-		stacks.Items = slices.DeleteFunc(slices.Clone(stacks.Items), func(s v1alpha1.Stack) bool { return s.Name != c.only })
+		stacks.Items = slices.DeleteFunc(slices.Clone(stacks.Items), func(s v1alpha1.Stack) bool {
+			return s.Name != c.only
+		})
 	}
 	return err
 }

@@ -37,7 +37,8 @@ func TestRunOfAnEarlierStackDoesNotBlockTheNext(t *testing.T) {
 			again := r.withStack("again")
 			for range 5 {
 				r.Seen(again.stack)
-				_, _ = again.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(again.stack)})
+				_, _ = again.Reconcile(t.Context(),
+					ctrl.Request{NamespacedName: client.ObjectKeyFromObject(again.stack)})
 			}
 			again.expect("Unknown", "Running", "again-1 again-2 ")
 			if !metav1.IsControlledBy(again.run("again-2"), again.stack) {
@@ -80,5 +81,6 @@ func (c conflictingClient) Status() client.SubResourceWriter {
 type conflictingWriter struct{ client.SubResourceWriter }
 
 func (conflictingWriter) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net", errors.New("another version"))
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
+		errors.New("another version"))
 }

@@ -37,14 +37,16 @@ func TestEngineVersionConstraintOfTheCode(t *testing.T) {
 
 	r.Make(configMap("code", "main.tf", `terraform { required_version = "~> 1.5.0" }`))
 	r.spec(func(s *v1alpha1.StackSpec) {
-		s.Source, s.Engine = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, v1alpha1.Engine{Name: "Terraform"}
+		s.Source, s.Engine = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, v1alpha1.Engine{
+			Name: "Terraform"}
 	})
 	engine("net-2", v1alpha1.Engine{Name: "Terraform", Version: "~> 1.5.0"})
 
 	code := &corev1.ConfigMap{}
 	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "code"}, code))
 	code.Data = map[string]string{
-		"main.tf": "", ".terraform-version": "1.6.6", ".terragrunt-version": "1.1.3", "terragrunt.hcl": `terraform_version_constraint = "< 2"`,
+		"main.tf": "", ".terraform-version": "1.6.6", ".terragrunt-version": "1.1.3",
+		"terragrunt.hcl": `terraform_version_constraint = "< 2"`,
 	}
 	apiserver.Must(t, r.Env.Client.Update(t.Context(), code))
 	r.Seen(apiserver.Metadata("ConfigMap", code.Namespace, code.Name))
@@ -52,15 +54,19 @@ func TestEngineVersionConstraintOfTheCode(t *testing.T) {
 
 	r.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Name: "Terragrunt"} })
 	engine("net-4", v1alpha1.Engine{Name: "Terragrunt", Version: "= 1.1.3"},
-		v1alpha1.WrappedEngine{Name: "OpenTofu", Version: "< 2"}, v1alpha1.WrappedEngine{Name: "Terraform", Version: "= 1.6.6"})
+		v1alpha1.WrappedEngine{Name: "OpenTofu", Version: "< 2"},
+		v1alpha1.WrappedEngine{Name: "Terraform", Version: "= 1.6.6"})
 
 	r.spec(func(s *v1alpha1.StackSpec) {
-		s.Engine = v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0", Wrapped: &v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"}}
+		s.Engine = v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0",
+			Wrapped: &v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"}}
 	})
-	engine("net-5", v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0"}, v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"})
+	engine("net-5", v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0"},
+		v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"})
 
 	r.spec(func(s *v1alpha1.StackSpec) {
-		s.Engine, s.Source = v1alpha1.Engine{}, v1alpha1.Source{Inline: map[string]string{"main.tf": "", ".opentofu-version": "newest"}}
+		s.Engine, s.Source = v1alpha1.Engine{}, v1alpha1.Source{
+			Inline: map[string]string{"main.tf": "", ".opentofu-version": "newest"}}
 	})
 	r.reconcile()
 	r.expect("False", "EngineVersionInvalid", "net-1 net-2 net-3 net-4 net-5 ")
@@ -106,15 +112,19 @@ func TestEngineOfTheRepository(t *testing.T) {
 		r.ends(run, v1alpha1.PhaseSucceeded)
 		r.reconcile()
 	}
-	g.push(gitserver.Change{Message: "Pin", Files: map[string]string{"net/.terraform-version": "1.5.7", "net/.opentofu-version": "1.9.0"}})
+	g.push(gitserver.Change{Message: "Pin", Files: map[string]string{"net/.terraform-version": "1.5.7",
+		"net/.opentofu-version": "1.9.0"}})
 	setEngine(&v1alpha1.Engine{Name: "Terraform"})
 	g.fetch(g.repo)
-	expect(g.testEnv, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"}, &v1alpha1.Engine{Name: "Terraform"})
+	expect(g.testEnv, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"},
+		&v1alpha1.Engine{Name: "Terraform"})
 	expect(own, "own-1", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"}, nil)
 
 	setEngine(&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
-	expect(g.testEnv, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"}, &v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
-	if cause := g.run("net-2").Spec.Cause; cause.Message != "spec.engine of the Stack or its Repository changed" || cause.By != "" {
+	expect(g.testEnv, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"},
+		&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
+	if cause := g.run("net-2").Spec.Cause; cause.Message != "spec.engine of the Stack or its Repository changed" ||
+		cause.By != "" {
 		t.Errorf("the cause is %+v", cause)
 	}
 	own.reconcile()

@@ -38,7 +38,8 @@ func withRun(name string, phase v1alpha1.RunPhase, digest string) func(*decision
 	return func(w *decision.Snapshot) {
 		r := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		r.Spec = v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, InputsDigest: digest}
-		r.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true, Add: 1}, FinishedAt: &metav1.Time{Time: w.Now}}
+		r.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true, Add: 1},
+			FinishedAt: &metav1.Time{Time: w.Now}}
 		w.Runs, w.LastInputs = append(w.Runs, r), &inputs.Document{Source: "sha256:old code"}
 	}
 }
@@ -55,13 +56,15 @@ func withLastRun(name string) func(*decision.Snapshot) {
 func withReservedRun(name string) func(*decision.Snapshot) {
 	return func(w *decision.Snapshot) {
 		w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = name, name
-		w.Stack.Status.ReservedRun = &v1alpha1.ReservedRun{Name: name, Operation: v1alpha1.OperationApply, Cause: v1alpha1.CauseSpec}
+		w.Stack.Status.ReservedRun = &v1alpha1.ReservedRun{Name: name, Operation: v1alpha1.OperationApply,
+			Cause: v1alpha1.CauseSpec}
 	}
 }
 
 func withReadyReason(reason string) func(*decision.Snapshot) {
 	return func(w *decision.Snapshot) {
-		apimeta.SetStatusCondition(&w.Stack.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: reason})
+		apimeta.SetStatusCondition(&w.Stack.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+			Status: "Unknown", Reason: reason})
 	}
 }
 

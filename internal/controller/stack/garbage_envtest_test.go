@@ -64,7 +64,8 @@ func TestCollectedArchiveOfGitIsCreatedAgain(t *testing.T) {
 		before := counter.sources
 		twin.reconcile()
 		if twin.source() != g.source() || g.bucket["sources/"+g.source()] == nil || counter.sources != before+1 {
-			t.Errorf("%s: it is %s, was %s, and %d archives were created", name, twin.source(), g.source(), counter.sources-before)
+			t.Errorf("%s: it is %s, was %s, and %d archives were created", name, twin.source(), g.source(),
+				counter.sources-before)
 		}
 	}
 }
@@ -75,7 +76,8 @@ func TestArchiveOfEqualCodeIsCachedOnce(t *testing.T) {
 	digests := map[string]bool{}
 	pack := func(uid types.UID, files map[string]string) {
 		t.Helper()
-		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 3}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: files}}}
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 3},
+			Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: files}}}
 		digests[archived(t, sources, stack)] = true
 	}
 	for _, uid := range []types.UID{"a", "b", "c"} {
@@ -84,7 +86,8 @@ func TestArchiveOfEqualCodeIsCachedOnce(t *testing.T) {
 	if counter.sources != 1 || len(digests) != 1 {
 		t.Errorf("equal code has %d archives, written %d times", len(digests), counter.sources)
 	}
-	for _, other := range []map[string]string{{"main.tf": "# other", "b.tf": ""}, {"main.tf": "# code"}, {"main.tf": "", "b.tf": "# code"}, {"main.tf": "# code", "c.tf": ""}} {
+	for _, other := range []map[string]string{{"main.tf": "# other", "b.tf": ""}, {"main.tf": "# code"},
+		{"main.tf": "", "b.tf": "# code"}, {"main.tf": "# code", "c.tf": ""}} {
 		pack("a", other)
 	}
 	if counter.sources != 5 || len(digests) != 5 {

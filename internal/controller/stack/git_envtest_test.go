@@ -79,7 +79,8 @@ func (g *gitTestEnv) begin() {
 func (g *gitTestEnv) repository(name string, lfs bool) *v1alpha1.Repository {
 	g.Helper()
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RepositorySpec{
-		URL: g.http.URL + g.remote.Path(), LFS: lfs, Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "ca"}},
+		URL: g.http.URL + g.remote.Path(), LFS: lfs,
+		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "ca"}},
 	}}
 	g.Make(repo)
 	return repo
@@ -89,7 +90,8 @@ func (g *gitTestEnv) repository(name string, lfs bool) *v1alpha1.Repository {
 func (g *gitTestEnv) newGitStack(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
-		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repo.Name}, Path: folder}},
+		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repo.Name},
+			Path: folder}},
 	}}
 	g.Make(stack)
 	return stack
@@ -105,7 +107,8 @@ func (g *gitTestEnv) push(c gitserver.Change) string {
 // fetch fetches a Repository.
 func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 	g.Helper()
-	r := &repository.Reconciler{Client: g.Env.Client, Live: g.Env.Live, Mirrors: g.mirrors, Events: events.NewFakeRecorder(100)}
+	r := &repository.Reconciler{Client: g.Env.Client, Live: g.Env.Live, Mirrors: g.mirrors,
+		Events: events.NewFakeRecorder(100)}
 	pass := func() {
 		g.Helper()
 		_, err := r.Reconcile(g.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(repo)})
@@ -203,7 +206,8 @@ func TestCommitStartsARun(t *testing.T) {
 		t.Errorf("a commit outside of the Stack's folder writes its status: %+v", g.stack.Status)
 	}
 
-	id := g.push(gitserver.Change{Message: "Widen the subnet\n\nIt was full.", Files: map[string]string{"net/main.tf": "# 2"}})
+	id := g.push(gitserver.Change{Message: "Widen the subnet\n\nIt was full.",
+		Files: map[string]string{"net/main.tf": "# 2"}})
 	g.fetch(g.repo)
 	g.reconcile()
 	g.reconcile()
@@ -258,7 +262,9 @@ func TestForbiddenRepositoryIsReportedAsNotFound(t *testing.T) {
 	var messages []string
 	for _, name := range []string{"infra", "none"} {
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "uses-" + name}, Spec: v1alpha1.StackSpec{
-			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: other.Namespace, Name: name}, Path: "net"}},
+			Source: v1alpha1.Source{
+				Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: other.Namespace, Name: name},
+					Path: "net"}},
 		}}
 		g.Make(stack)
 		r := g.forStack(stack)
@@ -290,7 +296,8 @@ func TestStacksOfTheSameCodeShareAnArchive(t *testing.T) {
 	twin.Sources.Bucket = counter
 	twin.reconcile()
 	if twin.source() != g.source() || counter.sources != 0 {
-		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were created", twin.source(), g.source(), counter.sources)
+		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were created", twin.source(), g.source(),
+			counter.sources)
 	}
 
 	// A new process reads the archive from the bucket.
@@ -300,7 +307,8 @@ func TestStacksOfTheSameCodeShareAnArchive(t *testing.T) {
 	third := g.forStack(g.newGitStack("third", g.repo, "net"))
 	third.reconcile()
 	if third.source() != g.source() || counter.sources != 0 {
-		t.Errorf("after a restart it is %s, was %s, and %d archives were created", third.source(), g.source(), counter.sources)
+		t.Errorf("after a restart it is %s, was %s, and %d archives were created", third.source(), g.source(),
+			counter.sources)
 	}
 }
 
@@ -323,7 +331,8 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	g := newGitTestEnv(t)
 	pointer := g.http.PutLFS("a secret of one team")
 	g.push(gitserver.Change{Files: map[string]string{
-		"net/main.tf": "# 1", "net/secret.bin": pointer, "net/.gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+		"net/main.tf": "# 1", "net/secret.bin": pointer,
+		"net/.gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n",
 	}})
 	g.fetch(g.repo)
 	g.reconcile()
@@ -448,7 +457,8 @@ func TestSubmodulesAreFetchedOnceAllowed(t *testing.T) {
 // TestConditionWhenEveryCommitPlansTheStack checks that a condition explains it, and that it is written once.
 func TestConditionWhenEveryCommitPlansTheStack(t *testing.T) {
 	g := newGitTestEnv(t)
-	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "variable \"v\" {}\nmodule \"x\" { source = var.v }"}})
+	g.push(gitserver.Change{Files: map[string]string{
+		"net/main.tf": "variable \"v\" {}\nmodule \"x\" { source = var.v }"}})
 	g.fetch(g.repo)
 	g.reconcile()
 	g.Seen(g.stack)
@@ -467,7 +477,8 @@ func TestConditionWhenEveryCommitPlansTheStack(t *testing.T) {
 		t.Errorf("the status is written again: %+v", g.stack.Status)
 	}
 
-	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "module \"x\" { source = \"../x\" }", "x/main.tf": "# x"}})
+	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "module \"x\" { source = \"../x\" }",
+		"x/main.tf": "# x"}})
 	g.fetch(g.repo)
 	g.reconcile()
 	g.Seen(g.stack)

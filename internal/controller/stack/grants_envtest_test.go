@@ -84,7 +84,8 @@ func TestDependencyOnAnotherNamespaceRequiresAGrant(t *testing.T) {
 	net.setState(1, map[string]string{"id": "hmac:2"})
 	app.reconcile()
 	app.expectReady("Unknown", "Running", "")
-	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "output id of Stack " + network.Namespace + "/net changed"}
+	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "output id of Stack " + network.Namespace +
+		"/net changed"}
 	if got := app.run("app-2").Spec.Cause; got != want {
 		t.Errorf("the cause is %+v", got)
 	}
@@ -119,7 +120,8 @@ func TestOrderAcrossNamespaces(t *testing.T) {
 	network.grant("shop", shop.Namespace)
 	core.grant("network", network.Namespace)
 	app.reconcile()
-	app.expectReady("Unknown", "DependencyNotReady", "waits for Stack "+network.Namespace+"/net: it is not reconciled yet")
+	app.expectReady("Unknown", "DependencyNotReady", "waits for Stack "+network.Namespace+
+		"/net: it is not reconciled yet")
 	net.reconcile()
 	net.expectReady("False", "DependencyNotFound", decision.MissingDependency(core.Namespace+"/secret"))
 	secret := core.withStack("secret")
@@ -173,7 +175,8 @@ func TestDependentsOfOtherNamespaces(t *testing.T) {
 	net.Seen(net.stack)
 	net.reconcile()
 	net.expectReady("False", "DependentsExist", "")
-	if got := net.stack.Status.Conditions[0].Message; !strings.Contains(got, "Stack "+shop.Namespace+"/app depends on this one") {
+	if got := net.stack.Status.Conditions[0].Message; !strings.Contains(got, "Stack "+shop.Namespace+
+		"/app depends on this one") {
 		t.Error(got)
 	}
 	network.withdraw(grant)

@@ -25,7 +25,9 @@ type lean struct{ client.Client }
 func (c lean) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
 	if runs, ok := list.(*v1alpha1.RunList); ok {
-		runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Status.Phase == v1alpha1.PhaseSucceeded })
+		runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool {
+			return r.Status.Phase == v1alpha1.PhaseSucceeded
+		})
 	}
 	return err
 }
@@ -81,7 +83,8 @@ func TestSucceededRunsAreReadFromTheStatus(t *testing.T) {
 	}
 	before := r.stack.ResourceVersion
 	for name, c := range map[string]client.Client{
-		"of an operator alone": lean{r.Env.Client}, "of one with a server": r.Env.Client, "of one that is behind": withRuns{r.Env.Client, []v1alpha1.Run{old}},
+		"of an operator alone": lean{r.Env.Client}, "of one with a server": r.Env.Client,
+		"of one that is behind": withRuns{r.Env.Client, []v1alpha1.Run{old}},
 	} {
 		apiserver.Must(t, r.pass(c))
 		if r.expect("True", "Applied", "net-1 "); r.stack.ResourceVersion != before {
@@ -136,7 +139,8 @@ func TestOldRunsAreDeletedWhileAStackWaitsForItsState(t *testing.T) {
 	r.Seen(r.stack)
 	held := *r.Reconciler
 	held.States = undeletable{&r.ended}
-	if _, err := held.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); !errors.Is(err, errHeld) {
+	if _, err := held.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); !errors.Is(err, errHeld) {
 		t.Fatalf("got %v", err)
 	}
 	if r.expect("False", "StateCleanupFailed", "net-2 "); r.history() != "net-2" {
@@ -150,7 +154,8 @@ func TestRunWithAnotherUIDIsNotDeleted(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.Seen(r.stack)
-	w := decision.Snapshot{Now: r.Now(), Stack: r.stack, Effective: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
+	w := decision.Snapshot{Now: r.Now(), Stack: r.stack, Effective: r.stack,
+		Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
 	w.Stack.Spec.RunHistoryLimit = new(int32(0))
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
 	apiserver.Must(t, r.prune(t.Context(), &w))

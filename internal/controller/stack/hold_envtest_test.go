@@ -40,7 +40,8 @@ func newHeldTestEnv(t *testing.T) (g *gitTestEnv, base, head string) {
 	g = newGitTestEnv(t)
 	base = g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "# 1", "net/b.tf": "# base"}})
 	head = g.push(gitserver.Change{
-		Branch: "wider", Onto: base, Author: "Carol <carol@example.org>", Files: map[string]string{"net/main.tf": "# wide"},
+		Branch: "wider", Onto: base, Author: "Carol <carol@example.org>",
+		Files: map[string]string{"net/main.tf": "# wide"},
 	})
 	g.fetch(g.repo)
 	g.reconcile()
@@ -50,15 +51,16 @@ func newHeldTestEnv(t *testing.T) (g *gitTestEnv, base, head string) {
 	return g, base, head
 }
 
-// TestPullRequestIsAppliedBeforeItsMerge follows a pull request that is applied, while the base gets another commit, and
-// then merged: nothing is applied twice, and what waited is applied after it.
+// TestPullRequestIsAppliedBeforeItsMerge follows a pull request that is applied, while the base gets another commit,
+// and then merged: nothing is applied twice, and what waited is applied after it.
 func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 	g, base, head := newHeldTestEnv(t)
 	pull := g.applyPull(head, base)
 	g.reconcile()
 	g.expect("Unknown", "Running", "net-1 net-2 ")
 	run := g.run("net-2")
-	if run.Spec.Revision != "pull/12@sha1:"+head || run.Spec.Cause.Type != v1alpha1.CauseCommit || run.Spec.AfterHold != "" {
+	if run.Spec.Revision != "pull/12@sha1:"+head || run.Spec.Cause.Type != v1alpha1.CauseCommit ||
+		run.Spec.AfterHold != "" {
 		t.Errorf("the Run is %+v", run.Spec)
 	}
 	if got := g.file(g.source(), "net/main.tf"); got != "# wide" {
@@ -98,8 +100,9 @@ func TestPullRequestIsAppliedBeforeItsMerge(t *testing.T) {
 // requiresApproval are settings by which a pull request is applied before its merge, if a review approves it.
 func requiresApproval() *v1alpha1.PullRequests {
 	return &v1alpha1.PullRequests{
-		Provider: v1alpha1.GitProviderGitea, Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
-		Apply: v1alpha1.ApplyBeforeMerge, Requirements: []v1alpha1.Requirement{v1alpha1.RequirementApproved},
+		Provider:    v1alpha1.GitProviderGitea,
+		Credentials: v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "pulls"}},
+		Apply:       v1alpha1.ApplyBeforeMerge, Requirements: []v1alpha1.Requirement{v1alpha1.RequirementApproved},
 	}
 }
 
@@ -113,11 +116,13 @@ func TestRunOfAHoldHasItsRequirements(t *testing.T) {
 	g.reconcile()
 	g.expect("Unknown", "Running", "net-1 net-2 ")
 	run := g.run("net-2")
-	if r := run.Spec.Requirements; r == nil || len(r.Types) != 1 || r.PullRequest.Name != "infra-12" || r.PullRequest.Number != 12 {
+	if r := run.Spec.Requirements; r == nil || len(r.Types) != 1 || r.PullRequest.Name != "infra-12" ||
+		r.PullRequest.Number != 12 {
 		t.Fatalf("the Run requires %+v", r)
 	}
 	run.Spec.Requirements = nil
-	if err := g.Env.Client.Update(t.Context(), run); err == nil || !strings.Contains(err.Error(), "a Run's requirements cannot change") {
+	if err := g.Env.Client.Update(t.Context(), run); err == nil ||
+		!strings.Contains(err.Error(), "a Run's requirements cannot change") {
 		t.Errorf("they are removed: %v", err)
 	}
 }
@@ -144,7 +149,8 @@ func TestRunAfterAClosedHoldHasNoRequirements(t *testing.T) {
 	g.ends("net-2", v1alpha1.PhaseSuperseded)
 	g.reconcile()
 	g.expect("Unknown", "Running", "net-1 net-2 net-3 ")
-	if next := g.run("net-3").Spec; next.Requirements != nil || next.AfterHold != "pull request 12, which was closed without a merge" {
+	if next := g.run("net-3").Spec; next.Requirements != nil || next.AfterHold != "pull request 12, which was closed "+
+		"without a merge" {
 		t.Errorf("the next Run is %+v", next)
 	}
 }
@@ -246,7 +252,8 @@ func TestHeldCommitIsLost(t *testing.T) {
 	g.applyPull(strings.Repeat("b", 40), base)
 	g.reconcile()
 	g.expectReady("Unknown", "HeldCodeNotFound",
-		"pull request 12 is applied before its merge, and Repository infra does not have its commit bbbbbbbbbbbb, or the base "+
+		"pull request 12 is applied before its merge, and Repository infra does not have its commit bbbbbbbbbbbb, "+
+			"or the base "+
 			base[:12]+", any more: comment /cairn apply there again, or /cairn unlock")
 	g.expectNoRun("net-2")
 }

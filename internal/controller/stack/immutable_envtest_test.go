@@ -26,7 +26,8 @@ func TestImmutableConfigMapIsRecreated(t *testing.T) {
 	r.Make(code, values)
 	r = r.withStack("net", func(s *v1alpha1.StackSpec) {
 		s.Source = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}
-		s.Variables = []v1alpha1.Variable{{Name: "size", ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: "values", Key: "size"}}}}
+		s.Variables = []v1alpha1.Variable{
+			{Name: "size", ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: "values", Key: "size"}}}}
 	})
 	replace := func(old, again *corev1.ConfigMap, missing string) {
 		t.Helper()

@@ -68,7 +68,8 @@ func TestLateRunIsCheckedAgainAfterAnError(t *testing.T) {
 	cache := &lostRun{Client: r.Env.Client}
 	r.Reconciler.Client = cache
 	reconcile := func() {
-		_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}) // errors are expected
+		// errors are expected
+		_, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 		r.Seen(r.stack)
 	}
 	for range 10 {
@@ -76,7 +77,9 @@ func TestLateRunIsCheckedAgainAfterAnError(t *testing.T) {
 			break
 		}
 	}
-	live := &lateRun{Reader: r.Env.Live, arrive: func() { apiserver.Must(t, r.Env.Client.Create(t.Context(), cache.run)) }}
+	live := &lateRun{Reader: r.Env.Live, arrive: func() {
+		apiserver.Must(t, r.Env.Client.Create(t.Context(), cache.run))
+	}}
 	r.Reconciler.Live = live
 	for range 5 {
 		reconcile()

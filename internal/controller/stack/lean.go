@@ -30,7 +30,8 @@ func Lean(stack *v1alpha1.Stack) {
 		u.InputsDigest = share(u.InputsDigest, status.AppliedInputsDigest)
 	}
 	if named := status.ReservedRun; named != nil {
-		named.Name, named.Operation, named.Cause = share(named.Name, status.LastRun), intern(named.Operation), intern(named.Cause)
+		named.Name, named.Operation, named.Cause = share(named.Name, status.LastRun), intern(named.Operation), intern(
+			named.Cause)
 	}
 	if again := status.Retry; again != nil {
 		again.Run, again.Operation = share(again.Run, status.LastRun), intern(again.Operation)
@@ -40,7 +41,8 @@ func Lean(stack *v1alpha1.Stack) {
 		past.Operation, past.Cause.Type = intern(past.Operation), intern(past.Cause.Type)
 		status.LastRun = share(status.LastRun, past.Name)
 		if known := past.Details; known != nil {
-			known.InputsDigest, known.Revision = share(known.InputsDigest, status.InputsDigest), share(known.Revision, status.Revision)
+			known.InputsDigest, known.Revision = share(known.InputsDigest, status.InputsDigest), share(known.Revision,
+				status.Revision)
 		}
 	}
 }

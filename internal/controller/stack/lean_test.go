@@ -18,15 +18,19 @@ func own(text string) string { return strings.Clone(text) }
 
 func decoded() *v1alpha1.Stack {
 	stack := &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net", Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "alice"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net",
+			Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "alice"}},
 		Status: v1alpha1.StackStatus{
-			Conditions:   []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("Up to date (1 resource)")}},
-			InputsDigest: own("sha256:1"), AppliedInputsDigest: own("sha256:1"), Revision: own("main@sha1:1"), LastRun: own("net-2"),
+			Conditions: []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")),
+				Reason: own("Applied"), Message: own("Up to date (1 resource)")}},
+			InputsDigest: own("sha256:1"), AppliedInputsDigest: own("sha256:1"), Revision: own("main@sha1:1"),
+			LastRun: own("net-2"),
 		},
 	}
 	for _, name := range []string{"net-1", "net-2"} {
 		stack.Status.History = append(stack.Status.History, v1alpha1.PastRun{
-			Name: own(name), UID: types.UID(own("uid of " + name)), Operation: v1alpha1.Operation(own("Apply")), Cause: v1alpha1.Cause{Type: v1alpha1.CauseType(own("Spec"))},
+			Name: own(name), UID: types.UID(own("uid of " + name)), Operation: v1alpha1.Operation(own("Apply")),
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseType(own("Spec"))},
 		})
 	}
 	stack.Status.History[1].Details = &v1alpha1.PastDetails{InputsDigest: own("sha256:1"), Revision: own("main@sha1:1")}
@@ -51,24 +55,28 @@ func TestLeanSharesEqualTexts(t *testing.T) {
 	}
 	first, last := s.History[0], s.History[1]
 	for name, one := range map[string]bool{
-		"inputs":   at(s.InputsDigest) == at(s.AppliedInputsDigest) && at(s.InputsDigest) == at(last.Details.InputsDigest),
+		"inputs": at(s.InputsDigest) == at(s.AppliedInputsDigest) &&
+			at(s.InputsDigest) == at(last.Details.InputsDigest),
 		"revision": at(s.Revision) == at(last.Details.Revision),
 		"last Run": at(s.LastRun) == at(last.Name),
-		"history":  unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(at(last.Name)),
+		"history": unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(
+			at(last.Name)),
 	} {
 		if !one {
 			t.Errorf("%s: equal texts do not share memory", name)
 		}
 	}
 	other := decoded()
-	if Lean(other); at(other.Status.Conditions[0].Message) != at(s.Conditions[0].Message) || at(string(other.Status.History[0].Operation)) != at(string(first.Operation)) {
+	if Lean(other); at(other.Status.Conditions[0].Message) != at(s.Conditions[0].Message) ||
+		at(string(other.Status.History[0].Operation)) != at(string(first.Operation)) {
 		t.Error("equal texts of two Stacks do not share memory")
 	}
 }
 
 // TestLeanDropsEmptyMaps checks maps without entries, which use as much memory as one with eight.
 func TestLeanDropsEmptyMaps(t *testing.T) {
-	got := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "long"}}}
+	got := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{
+		Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "long"}}}
 	if Lean(got); got.Annotations != nil || got.Status.History != nil {
 		t.Errorf("got %v and %v", got.Annotations, got.Status.History)
 	}

@@ -35,20 +35,24 @@ func TestEndOfThePodOfADeletedRunReconcilesTheStack(t *testing.T) {
 	r.Make(pod)
 
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
-		Scheme: r.Env.Client.Scheme(), Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{r.Namespace: {}}},
+		Scheme:  r.Env.Client.Scheme(),
+		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{r.Namespace: {}}},
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	apiserver.Must(t, err)
-	reconciler := &Reconciler{Gatherer: snapshot.Gatherer{Client: mgr.GetClient(), Sources: source.NewSources(r.Env.Live, r.bucket)}}
+	reconciler := &Reconciler{Gatherer: snapshot.Gatherer{Client: mgr.GetClient(),
+		Sources: source.NewSources(r.Env.Live, r.bucket)}}
 	gone := func(ctx context.Context, o client.Object) bool {
-		return apierrors.IsNotFound(r.Env.Live.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object)))
+		return apierrors.IsNotFound(r.Env.Live.Get(ctx, client.ObjectKeyFromObject(o),
+			o.DeepCopyObject().(client.Object)))
 	}
 	seen := make(chan [2]bool, 100) // whether the Run and the pod are deleted when the Stack is reconciled
-	apiserver.Must(t, reconciler.SetupWithManager(mgr, make(chan repository.Event), reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-		seen <- [2]bool{gone(ctx, run), gone(ctx, pod)}
-		return ctrl.Result{}, nil
-	})))
+	apiserver.Must(t, reconciler.SetupWithManager(mgr, make(chan repository.Event),
+		reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+			seen <- [2]bool{gone(ctx, run), gone(ctx, pod)}
+			return ctrl.Result{}, nil
+		})))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -78,9 +82,10 @@ func TestEndOfThePodOfADeletedRunReconcilesTheStack(t *testing.T) {
 func newPod(run *v1alpha1.Run) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            runinfo.PodName(run.Name, v1alpha1.AttemptPlan, 1),
-			Labels:          map[string]string{runinfo.LabelStack: run.Spec.Stack.Name, runinfo.LabelRun: run.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
+			Name:   runinfo.PodName(run.Name, v1alpha1.AttemptPlan, 1),
+			Labels: map[string]string{runinfo.LabelStack: run.Spec.Stack.Name, runinfo.LabelRun: run.Name},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "tools"}}},
 	}

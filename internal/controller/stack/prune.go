@@ -58,7 +58,8 @@ func (r *Reconciler) prune(ctx context.Context, w *decision.Snapshot) error {
 
 // deleteRun deletes an old Run. Another one's of its name stays.
 func (r *Reconciler) deleteRun(ctx context.Context, old *v1alpha1.Run) error {
-	err := r.Client.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID},
+	err := r.Client.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: &old.UID},
 		client.DisableReadYourWritesConsistency) // a cache that has no such Runs never hears that one is gone
 	if apierrors.IsConflict(err) {
 		return nil

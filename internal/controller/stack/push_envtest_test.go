@@ -22,7 +22,8 @@ func (g *gitTestEnv) enqueued() string {
 	g.Helper()
 	queue := priorityqueue.New[reconcile.Request]("moved")
 	defer queue.ShutDown()
-	moved(g.Env.Client, g.Code).Generic(g.Context(), repository.Event{Object: client.ObjectKeyFromObject(g.repo)}, queue)
+	moved(g.Env.Client, g.Code).Generic(g.Context(), repository.Event{Object: client.ObjectKeyFromObject(g.repo)},
+		queue)
 	var all []reconcile.Request
 	for queue.Len() > 0 {
 		r, _, _ := queue.GetWithPriority()

@@ -36,7 +36,8 @@ type States interface {
 	// Orphan marks a State that outlives its Stack.
 	Orphan(ctx context.Context, key client.ObjectKey) error
 	// KeepSelfApproval changes the rule about self-approval that a State keeps.
-	KeepSelfApproval(ctx context.Context, key client.ObjectKey, next func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error
+	KeepSelfApproval(ctx context.Context, key client.ObjectKey,
+		next func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error
 }
 
 // Runs deletes the objects of a Run in the bucket.
@@ -142,7 +143,8 @@ func (r *Reconciler) keepSelfApproval(ctx context.Context, w decision.Snapshot) 
 
 // act returns when to reconcile again. An old Run that cannot be deleted is not an error here: the growing backoff
 // after errors would delay what is due earlier.
-func (r *Reconciler) act(ctx context.Context, w decision.Snapshot, d decision.Decision) (again time.Duration, err error) {
+func (r *Reconciler) act(ctx context.Context, w decision.Snapshot, d decision.Decision) (again time.Duration,
+	err error) {
 	pruned := r.prune(ctx, &w) // before the status drops them
 	if err := r.goOn(ctx, w, d); err != nil {
 		return 0, errors.Join(pruned, err)
@@ -200,7 +202,8 @@ func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision
 	}
 	before := w.Stack.DeepCopy()
 	w.Stack.Status = next
-	err = r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err = r.Client.Status().Patch(ctx, w.Stack,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err == nil && d.Start != nil {
 		r.Reserved.set(w.Stack, w.Reserved)
 	}
@@ -273,8 +276,8 @@ func (r *Reconciler) keepInputs(ctx context.Context, w decision.Snapshot) error 
 }
 
 // reportFailure reports that a Run cannot be created, for a quota, by a webhook or without an answer, and returns the
-// error. The Run is created again, at growing intervals. The failure is in the Ready condition until the Run is created;
-// for a read-only Run it is in an event alone, since the Ready condition is still true.
+// error. The Run is created again, at growing intervals. The failure is in the Ready condition until the Run is
+// created; for a read-only Run it is in an event alone, since the Ready condition is still true.
 func (r *Reconciler) reportFailure(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
 	if !apierror.IsReported(why) {
 		return why
@@ -326,11 +329,15 @@ func (r *Reconciler) finish(ctx context.Context, w decision.Snapshot, d decision
 		end = r.States.Purge
 	}
 	if err := end(ctx, key); err != nil {
-		return r.stay(ctx, w, v1alpha1.ReasonStateCleanupFailed, "all resources are destroyed, but the State cannot be deleted yet, so the Stack stays; Cairn tries again", err)
+		return r.stay(ctx, w, v1alpha1.ReasonStateCleanupFailed,
+			"all resources are destroyed, but the State cannot be deleted yet, so the Stack stays; Cairn tries again",
+			err)
 	}
 	for i := range w.Runs {
 		if err := r.Runs.Forget(ctx, &w.Runs[i]); err != nil {
-			return r.stay(ctx, w, v1alpha1.ReasonRunsCleanupFailed, fmt.Sprintf("the State is deleted, but the logs and plans of Run %s in the bucket cannot be yet, so the Stack stays; Cairn tries again", w.Runs[i].Name), err)
+			return r.stay(ctx, w, v1alpha1.ReasonRunsCleanupFailed,
+				fmt.Sprintf("the State is deleted, but the logs and plans of Run %s in the bucket cannot be yet, so "+
+					"the Stack stays; Cairn tries again", w.Runs[i].Name), err)
 		}
 	}
 	err := r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })

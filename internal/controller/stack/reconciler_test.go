@@ -64,7 +64,8 @@ func (e *ended) Promote(context.Context, client.ObjectKey) error { return nil }
 
 func (e *ended) Orphan(context.Context, client.ObjectKey) error { return nil }
 
-func (e *ended) KeepSelfApproval(context.Context, client.ObjectKey, func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error {
+func (e *ended) KeepSelfApproval(context.Context, client.ObjectKey,
+	func(*v1alpha1.KeptSelfApproval) *v1alpha1.KeptSelfApproval) error {
 	return nil
 }
 
@@ -112,7 +113,8 @@ func (r *testEnv) begin(bucket memoryBucket) {
 	r.bucket = bucket
 	r.Reconciler = &Reconciler{
 		Gatherer: snapshot.Gatherer{
-			Client: r.Env.Client, Live: r.Env.Live, StateReader: &r.ended, Sources: source.NewSources(r.Env.Live, bucket), Inputs: inputs.NewStore(bucket),
+			Client: r.Env.Client, Live: r.Env.Live, StateReader: &r.ended,
+			Sources: source.NewSources(r.Env.Live, bucket), Inputs: inputs.NewStore(bucket),
 			Code: code.NewSources(r.Env.Client, r.Env.Live, nil),
 		},
 		States: &r.ended, Runs: runs.Artifacts{Bucket: bucket},
@@ -152,7 +154,8 @@ func (r *testEnv) ends(name string, phase v1alpha1.RunPhase) {
 	r.Helper()
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Env.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
-	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: r.Now()}}
+	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true},
+		FinishedAt: &metav1.Time{Time: r.Now()}}
 	apiserver.Must(r.T, r.Env.Client.Status().Update(r.Context(), run))
 	r.Seen(run)
 }
@@ -167,7 +170,8 @@ func (r *testEnv) expect(ready metav1.ConditionStatus, reason, runs string) {
 		}
 	}
 	if c.Status != ready || c.Reason != reason || r.runs() != runs {
-		r.Errorf("the Stack is %s %s (%s) with Runs %q, want %s %s with %q", c.Status, c.Reason, c.Message, r.runs(), ready, reason, runs)
+		r.Errorf("the Stack is %s %s (%s) with Runs %q, want %s %s with %q", c.Status, c.Reason, c.Message, r.runs(),
+			ready, reason, runs)
 	}
 }
 
@@ -232,7 +236,8 @@ func TestNextRunWaitsForThePodOfADeletedRun(t *testing.T) {
 	r.expect("False", "PodTerminating", "")
 
 	pod.Status.Phase = corev1.PodFailed
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
 	apiserver.Must(t, r.Env.Client.Status().Update(t.Context(), pod))
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-2 ")
@@ -281,7 +286,8 @@ func TestDeletionReadsTheStateFromTheAPIServer(t *testing.T) {
 	// A state that is not in the cache: it was created a moment ago.
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
-		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID},
+		Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2,
+			InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID},
 	}
 	apiserver.Must(t, r.Env.Client.Create(t.Context(), state))
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))
@@ -350,7 +356,8 @@ func TestStaleRunDoesNotReplaceTheCurrentRun(t *testing.T) {
 	r.Seen(r.stack)
 	named := *r.Reconciler
 	named.Client = noNewRuns{r.Env.Client}
-	if _, err := named.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err == nil {
+	if _, err := named.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err ==
+		nil {
 		t.Fatal("a Run was created")
 	}
 	r.Seen(r.stack)

@@ -23,7 +23,8 @@ func (r *testEnv) requestRun(at string, operation v1alpha1.Operation) {
 	r.Seen(r.stack)
 	before := r.stack.DeepCopy()
 	r.stack.Annotations = map[string]string{
-		v1alpha1.RequestedAtAnnotation: at, v1alpha1.RequestedOperationAnnotation: string(operation), v1alpha1.RequestedByAnnotation: "alice",
+		v1alpha1.RequestedAtAnnotation: at, v1alpha1.RequestedOperationAnnotation: string(operation),
+		v1alpha1.RequestedByAnnotation: "alice",
 	}
 	apiserver.Must(r.T, r.Env.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
 	r.Seen(r.stack)
@@ -42,12 +43,15 @@ func TestRequestCreatesOneRun(t *testing.T) {
 	written := r.stack.ResourceVersion
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if s := r.stack.Status; s.LastHandledRequest == nil || s.LastHandledRequest.Value != "1" || s.LastHandledRequest.Rejected || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
+	if s := r.stack.Status; s.LastHandledRequest == nil ||
+		s.LastHandledRequest.Value != "1" || s.LastHandledRequest.Rejected || s.CurrentRun != "net-2" ||
+		r.stack.ResourceVersion == written {
 		t.Errorf("%+v", s)
 	}
 	run := &v1alpha1.Run{}
 	apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
-	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by alice", By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
+	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by alice",
+		By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
 		t.Errorf("%+v with inputs %s", c, run.Spec.InputsDigest)
 	}
 
@@ -56,7 +60,8 @@ func TestRequestCreatesOneRun(t *testing.T) {
 	blind.Client = emptyRunCache{r.Env.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
-	old := decision.Snapshot{Now: r.Now(), Stack: stale, Effective: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
+	old := decision.Snapshot{Now: r.Now(), Stack: stale, Effective: stale, Digest: r.stack.Status.InputsDigest,
+		Runs: []v1alpha1.Run{*firstRun(r)}}
 	if d := decision.Decide(old); d.Start == nil {
 		t.Fatal("the stale operator creates no Run")
 	} else if _, err := r.act(t.Context(), old, d); err == nil {
@@ -104,7 +109,9 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"},
+		Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2,
+			InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
 	r.requestRun("1", v1alpha1.OperationDestroy)
 	for range 2 {
 		r.reconcile()
@@ -119,7 +126,8 @@ func TestRejectedRequestIsReportedOnce(t *testing.T) {
 			n, text = n+1, e
 		}
 	}
-	if n != 1 || !strings.Contains(text, "the Destroy that was requested by alice: nothing is destroyed while spec.deletionPolicy is Protect") {
+	if n != 1 || !strings.Contains(text, "the Destroy that was requested by alice: nothing is destroyed while "+
+		"spec.deletionPolicy is Protect") {
 		t.Errorf("%d events: %s", n, text)
 	}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionDestroy
@@ -135,9 +143,12 @@ func TestRequestedDestroyWaitsForDependents(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"},
+		Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2,
+			InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}})
 	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.StackSpec{
-		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, DependsOn: []v1alpha1.Dependency{{Name: "net"}},
+		Source:    v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+		DependsOn: []v1alpha1.Dependency{{Name: "net"}},
 	}}
 	r.Make(web)
 	r.requestRun("1", v1alpha1.OperationDestroy)

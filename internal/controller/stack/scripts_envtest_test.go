@@ -46,10 +46,12 @@ func newScriptsTestEnv(t *testing.T) (*testEnv, *counted) {
 	r.spec(func(s *v1alpha1.StackSpec) {
 		s.Hooks = []v1alpha1.Hook{
 			{Step: "plan", When: v1alpha1.HookBefore, Script: "echo first"},
-			{Step: "plan", When: v1alpha1.HookAfter, ConfigMap: &v1alpha1.KeyRef{Name: "scripts", Key: "check.sh"}, OnFailure: v1alpha1.HookContinue},
+			{Step: "plan", When: v1alpha1.HookAfter, ConfigMap: &v1alpha1.KeyRef{Name: "scripts", Key: "check.sh"},
+				OnFailure: v1alpha1.HookContinue},
 		}
 		s.Commands = &v1alpha1.Commands{
-			Apply: &v1alpha1.Command{Script: "tofu apply"}, Destroy: &v1alpha1.Command{ConfigMap: &v1alpha1.KeyRef{Name: "commands", Key: "destroy.sh"}},
+			Apply:   &v1alpha1.Command{Script: "tofu apply"},
+			Destroy: &v1alpha1.Command{ConfigMap: &v1alpha1.KeyRef{Name: "commands", Key: "destroy.sh"}},
 		}
 		s.Policies = []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}}
 	})
@@ -130,7 +132,9 @@ func TestInputsContainTheTextOfHooksAndPolicies(t *testing.T) {
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 
-	r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = "#!/bin/sh\necho the second edition\n" })
+	r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) {
+		cm.Data["check.sh"] = "#!/bin/sh\necho the second edition\n"
+	})
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	if got := r.pinned("net-2").Hooks[1].Script; !strings.Contains(got, "second edition") {
@@ -163,10 +167,12 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 		parts  []string
 	}{
 		"a script's ConfigMap is missing": {
-			func(r *testEnv) { r.deleteConfigMap("scripts") }, "ConfigMapNotFound", []string{"ConfigMap scripts", "spec.hooks[1]"},
+			func(r *testEnv) { r.deleteConfigMap("scripts") }, "ConfigMapNotFound", []string{"ConfigMap scripts",
+				"spec.hooks[1]"},
 		},
 		"the policies' ConfigMap is missing": {
-			func(r *testEnv) { r.deleteConfigMap("rules") }, "ConfigMapNotFound", []string{"ConfigMap rules", "spec.policies[0]"},
+			func(r *testEnv) { r.deleteConfigMap("rules") }, "ConfigMapNotFound", []string{"ConfigMap rules",
+				"spec.policies[0]"},
 		},
 		"the key is missing": {
 			func(r *testEnv) {
@@ -176,34 +182,45 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 		},
 		"the script is not text": {
 			func(r *testEnv) {
-				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"check.sh": {0xff}} })
+				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) {
+					cm.Data, cm.BinaryData = nil, map[string][]byte{"check.sh": {0xff}}
+				})
 			},
 			"HookInvalid", []string{"key check.sh of ConfigMap scripts is not text", "spec.hooks[1]"},
 		},
 		"the script is too long": {
 			func(r *testEnv) {
-				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = strings.Repeat("#", 64<<10+1) })
+				r.updateConfigMap("scripts", func(cm *corev1.ConfigMap) {
+					cm.Data["check.sh"] = strings.Repeat("#", 64<<10+1)
+				})
 			},
 			"HookInvalid", []string{"65537 bytes", "at most 65536", "spec.hooks[1]"},
 		},
 		"a command's ConfigMap is missing": {
-			func(r *testEnv) { r.deleteConfigMap("commands") }, "ConfigMapNotFound", []string{"ConfigMap commands", "spec.commands.destroy"},
+			func(r *testEnv) { r.deleteConfigMap("commands") }, "ConfigMapNotFound", []string{"ConfigMap commands",
+				"spec.commands.destroy"},
 		},
 		"a command's key is missing": {
 			func(r *testEnv) {
-				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) {
+					cm.Data = map[string]string{"other.sh": ""}
+				})
 			},
 			"ConfigMapKeyNotFound", []string{"ConfigMap commands has no key destroy.sh", "spec.commands.destroy"},
 		},
 		"a command is not text": {
 			func(r *testEnv) {
-				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"destroy.sh": {0xff}} })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) {
+					cm.Data, cm.BinaryData = nil, map[string][]byte{"destroy.sh": {0xff}}
+				})
 			},
 			"CommandInvalid", []string{"key destroy.sh of ConfigMap commands is not text", "spec.commands.destroy"},
 		},
 		"a command is too long": {
 			func(r *testEnv) {
-				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = strings.Repeat("#", 64<<10+1) })
+				r.updateConfigMap("commands", func(cm *corev1.ConfigMap) {
+					cm.Data["destroy.sh"] = strings.Repeat("#", 64<<10+1)
+				})
 			},
 			"CommandInvalid", []string{"65537 bytes", "at most 65536", "spec.commands.destroy"},
 		},
@@ -223,17 +240,22 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 			func(r *testEnv) {
 				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.Data["tags.reg0"] = "package main" })
 			},
-			"PolicyInvalid", []string{"key tags.reg0 of ConfigMap rules ends in none of .rego, .yaml and .yml", "spec.policies[0]"},
+			"PolicyInvalid", []string{"key tags.reg0 of ConfigMap rules ends in none of .rego, .yaml and .yml",
+				"spec.policies[0]"},
 		},
 		"a binary policy's name is misspelled": {
 			func(r *testEnv) {
-				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.reg0": {0xff}} })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
+					cm.BinaryData = map[string][]byte{"a.reg0": {0xff}}
+				})
 			},
 			"PolicyInvalid", []string{"key a.reg0 of ConfigMap rules ends in none of"},
 		},
 		"a policy is not text": {
 			func(r *testEnv) {
-				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"a.rego": {0xff}} })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
+					cm.BinaryData = map[string][]byte{"a.rego": {0xff}}
+				})
 			},
 			"PolicyInvalid", []string{"key a.rego of ConfigMap rules is not text"},
 		},
@@ -241,7 +263,8 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 			func(r *testEnv) {
 				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
 					for _, name := range []string{"a", "b", "c"} {
-						cm.Data[name+".yaml"] = "validations: [{expression: 'true', message: fine}]\n#" + strings.Repeat("x", 250<<10)
+						cm.Data[name+".yaml"] = "validations: [{expression: 'true', message: fine}]\n#" +
+							strings.Repeat("x", 250<<10)
 					}
 				})
 				r.spec(func(s *v1alpha1.StackSpec) {
@@ -254,7 +277,9 @@ func TestErrorsOfHooksAndPoliciesNameTheField(t *testing.T) {
 		},
 		"a policy does not compile": {
 			func(r *testEnv) {
-				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) { cm.Data["a.rego"] = "package main\ndeny contains msg if {" })
+				r.updateConfigMap("rules", func(cm *corev1.ConfigMap) {
+					cm.Data["a.rego"] = "package main\ndeny contains msg if {"
+				})
 			},
 			"PolicyInvalid", []string{"rules/a.rego", "spec.policies[0]"},
 		},

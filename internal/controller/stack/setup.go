@@ -34,7 +34,8 @@ import (
 // tags; handler reconciles.
 //
 // The Stack's status is watched too: a former leader may have written it last, from an outdated cache.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repository.Event, reconciler reconcile.Reconciler) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repository.Event,
+	reconciler reconcile.Reconciler) error {
 	find := lookups{r.Client}
 	return ctrl.NewControllerManagedBy(mgr).Named("stack").
 		For(&v1alpha1.Stack{}).
@@ -46,10 +47,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, fetched <-chan repositor
 		Watches(&v1alpha1.StackGrant{}, handler.EnqueueRequestsFromMapFunc(find.granted)).
 		Watches(&v1alpha1.PullRequest{}, handler.EnqueueRequestsFromMapFunc(heldBy)).
 		Watches(&v1alpha1.DriftPause{}, handler.EnqueueRequestsFromMapFunc(find.drifted)).
-		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom), builder.WithPredicates(readiness())).
-		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.Pipeline{}, handler.EnqueueRequestsFromMapFunc(find.inStages), builder.WithPredicates(promoted())).
-		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(find.stacksFrom),
+			builder.WithPredicates(readiness())).
+		Watches(&v1alpha1.VariableSet{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Pipeline{}, handler.EnqueueRequestsFromMapFunc(find.inStages),
+			builder.WithPredicates(promoted())).
+		Watches(&v1alpha1.StackPolicy{}, handler.EnqueueRequestsFromMapFunc(find.selectedBy),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(find.stacksOf("ConfigMap"))).
 		WatchesRawSource(source.Channel(fetched, moved(r.Client, r.Code))).
@@ -65,7 +70,8 @@ func packed(_ context.Context, stack types.NamespacedName) []reconcile.Request {
 // heldBy finds the Stacks that a pull request holds, or held. Of a changed one, it is called for both versions.
 func heldBy(_ context.Context, o client.Object) (requests []reconcile.Request) {
 	for _, h := range o.(*v1alpha1.PullRequest).Status.Holds {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: h.Namespace, Name: h.Name}})
+		requests = append(requests,
+			reconcile.Request{NamespacedName: client.ObjectKey{Namespace: h.Namespace, Name: h.Name}})
 	}
 	return requests
 }
@@ -77,16 +83,19 @@ type lookups struct{ cache client.Reader }
 // large repository these are few, and nothing is written for the others.
 func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
-		GenericFunc: func(ctx context.Context, e repository.Event, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		GenericFunc: func(ctx context.Context, e repository.Event,
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			repo, stacks := &v1alpha1.Repository{}, &v1alpha1.StackList{}
 			if err := cache.Get(ctx, e.Object, repo); err != nil {
 				return // it is gone
 			}
-			if err := cache.List(ctx, stacks, client.MatchingFields{repository.StackIndex: e.Object.String()}); err != nil {
+			if err := cache.List(ctx, stacks,
+				client.MatchingFields{repository.StackIndex: e.Object.String()}); err != nil {
 				return // only for a cache that is stopping
 			}
 			for i := range stacks.Items {
-				if repository.Allows(repo, stacks.Items[i].Namespace) && changed(ctx, cache, codes, repo, &stacks.Items[i]) {
+				if repository.Allows(repo, stacks.Items[i].Namespace) &&
+					changed(ctx, cache, codes, repo, &stacks.Items[i]) {
 					urgent.First(queue, client.ObjectKeyFromObject(&stacks.Items[i]))
 				}
 			}
@@ -95,7 +104,8 @@ func moved(cache client.Reader, codes code.Git) handler.TypedEventHandler[types.
 }
 
 // changed reports whether the code of a Stack may be another than it knows. The values of VariableSets can name files.
-func changed(ctx context.Context, cache client.Reader, codes code.Git, repo *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
+func changed(ctx context.Context, cache client.Reader, codes code.Git, repo *v1alpha1.Repository,
+	stack *v1alpha1.Stack) bool {
 	with, problem, err := snapshot.Effective(ctx, cache, stack)
 	return err != nil || problem != nil || codes.Changed(ctx, repo, with)
 }
@@ -105,7 +115,8 @@ func changed(ctx context.Context, cache client.Reader, codes code.Git, repo *v1a
 func readiness() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.Repository), e.ObjectNew.(*v1alpha1.Repository)
-		return before.Generation != after.Generation || after.DeletionTimestamp != nil || repository.Trouble(before) != repository.Trouble(after)
+		return before.Generation != after.Generation || after.DeletionTimestamp != nil ||
+			repository.Trouble(before) != repository.Trouble(after)
 	}}
 }
 
@@ -120,7 +131,8 @@ func (l lookups) deletedRunOf(ctx context.Context, pod client.Object) []reconcil
 	if stack == "" {
 		return nil
 	}
-	err := l.cache.Get(ctx, client.ObjectKey{Namespace: pod.GetNamespace(), Name: of.Name}, run, client.UnsafeDisableDeepCopy)
+	err := l.cache.Get(ctx, client.ObjectKey{Namespace: pod.GetNamespace(), Name: of.Name}, run,
+		client.UnsafeDisableDeepCopy)
 	if err == nil && run.UID == of.UID {
 		return nil
 	}
@@ -130,7 +142,8 @@ func (l lookups) deletedRunOf(ctx context.Context, pod client.Object) []reconcil
 // stacksOf finds the Stacks that read or write a Secret or ConfigMap.
 func (l lookups) stacksOf(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		same, names := client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())}
+		same, names := client.InNamespace(o.GetNamespace()),
+			client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())}
 		requests := l.list(ctx, &v1alpha1.StackList{}, same, names)
 		var sets v1alpha1.VariableSetList
 		if err := l.cache.List(ctx, &sets, same, names, client.UnsafeDisableDeepCopy); err != nil {
@@ -171,7 +184,8 @@ func (l lookups) selectedBy(ctx context.Context, o client.Object) []reconcile.Re
 // drifted finds the Stacks with drift in the namespace of a DriftPause.
 func (l lookups) drifted(ctx context.Context, o client.Object) (requests []reconcile.Request) {
 	var stacks v1alpha1.StackList
-	if err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+	if err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()),
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil // only for a cache that is stopping
 	}
 	for i := range stacks.Items {
@@ -191,7 +205,8 @@ func (l lookups) inStages(ctx context.Context, o client.Object) (requests []reco
 		if err != nil {
 			return l.list(ctx, &v1alpha1.StackList{}, same)
 		}
-		requests = append(requests, l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingLabelsSelector{Selector: selector})...)
+		requests = append(requests,
+			l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingLabelsSelector{Selector: selector})...)
 	}
 	return requests
 }
@@ -210,7 +225,8 @@ func promoted() predicate.Predicate {
 
 // stacksFrom finds the Stacks that read from a Repository.
 func (l lookups) stacksFrom(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(o).String()})
+	return l.list(ctx, &v1alpha1.StackList{},
+		client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(o).String()})
 }
 
 // usersOf finds the Stack of a State, and those that use its outputs.
@@ -219,7 +235,8 @@ func (l lookups) usersOf(ctx context.Context, o client.Object) []reconcile.Reque
 }
 
 func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.MatchingFields{snapshot.DependencyIndex: client.ObjectKeyFromObject(o).String()})
+	return l.list(ctx, &v1alpha1.StackList{},
+		client.MatchingFields{snapshot.DependencyIndex: client.ObjectKeyFromObject(o).String()})
 }
 
 // granted finds the Stacks that need a StackGrant of the namespace, and those of the namespace that they depend on: a
@@ -261,7 +278,8 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue
 		}
-		if q, asked := runinfo.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+		if q, asked := runinfo.Requested(other, time.Now()); other.DeletionTimestamp != nil ||
+			(asked && q.Operation == v1alpha1.OperationDestroy) {
 			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -287,7 +305,8 @@ func (l lookups) dependentsAndWaiting(ctx context.Context, o client.Object) (req
 					continue
 				}
 				seen[by], next = true, append(next, by)
-				if waits := decision.ReadyReason(stack.Status); direct || waits == v1alpha1.ReasonDependencyNotReady || waits == v1alpha1.ReasonUpstreamHeld {
+				if waits := decision.ReadyReason(stack.Status); direct || waits == v1alpha1.ReasonDependencyNotReady ||
+					waits == v1alpha1.ReasonUpstreamHeld {
 					requests = append(requests, reconcile.Request{NamespacedName: by})
 				}
 			}

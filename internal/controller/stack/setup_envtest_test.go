@@ -46,8 +46,10 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { over <- mirrors.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-over })
-	reconciler := &repository.Reconciler{Client: r.Client, Live: r.Live, Mirrors: mirrors, Events: events.NewFakeRecorder(100)}
-	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{URL: server.URL + remote.Path()}}
+	reconciler := &repository.Reconciler{Client: r.Client, Live: r.Live, Mirrors: mirrors,
+		Events: events.NewFakeRecorder(100)}
+	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"},
+		Spec: v1alpha1.RepositorySpec{URL: server.URL + remote.Path()}}
 	r.Make(repo)
 	fetch := func(request string) repository.Event {
 		t.Helper()
@@ -65,7 +67,9 @@ func TestPushEnqueuesTheChangedStackFirst(t *testing.T) {
 
 	reads := func(in apiserver.Env, name string) *v1alpha1.Stack {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
-			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}, Path: name}},
+			Source: v1alpha1.Source{
+				Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"},
+					Path: name}},
 		}}
 		in.Make(s)
 		r.Seen(s)
@@ -116,9 +120,10 @@ func setupIndexes() []apiserver.Index {
 // newStack creates a Stack that depends on others.
 func newStack(r apiserver.Env, name string, after ...string) *v1alpha1.Stack {
 	r.Helper()
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1alpha1.Finalizer}}, Spec: v1alpha1.StackSpec{
-		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
-	}}
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1alpha1.Finalizer}},
+		Spec: v1alpha1.StackSpec{
+			Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+		}}
 	for _, name := range after {
 		s.Spec.DependsOn = append(s.Spec.DependsOn, v1alpha1.Dependency{Name: name})
 	}
@@ -146,9 +151,11 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	dns := newStack(r, "dns")
 	key := newStack(r, "key", "key")
 	middle := newStack(r, "middle", "key")
-	for name, reason := range map[string]string{"waits": v1alpha1.ReasonDependencyNotReady, "applied": v1alpha1.ReasonApplied} {
+	for name, reason := range map[string]string{"waits": v1alpha1.ReasonDependencyNotReady,
+		"applied": v1alpha1.ReasonApplied} {
 		s := newStack(r, name, "middle")
-		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: reason})
+		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+			Status: "Unknown", Reason: reason})
 		apiserver.Must(t, r.Client.Status().Update(t.Context(), s))
 		r.Seen(s)
 	}
@@ -168,9 +175,11 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	r.Seen(dns)
 
 	infra := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
-		URL: "https://git.example.com/infra.git", Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
+		URL:         "https://git.example.com/infra.git",
+		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
 	}}
-	open := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "open"}, Spec: v1alpha1.RepositorySpec{URL: infra.Spec.URL}}
+	open := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "open"},
+		Spec: v1alpha1.RepositorySpec{URL: infra.Spec.URL}}
 	r.Make(infra, open)
 	code := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "code"}, Spec: v1alpha1.StackSpec{
 		Source:        v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}}},
@@ -178,7 +187,8 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 	}}
 	r.Make(code)
 	guest := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "guest"}, Spec: v1alpha1.StackSpec{
-		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}}},
+		Source: v1alpha1.Source{
+			Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}}},
 	}}
 	elsewhere.Make(guest)
 	r.Seen(guest)
@@ -235,37 +245,57 @@ func TestEventsEnqueueTheStacksThatTheyConcern(t *testing.T) {
 		got  []reconcile.Request
 		want string
 	}{
-		"a Stack enqueues those that depend on it":                          {ask.related(t.Context(), vpc), "net"},
-		"and those that are deleted and wait for it":                        {ask.related(t.Context(), net), "dns web"},
-		"a Stack enqueues those that wait for it by others":                 {ask.related(t.Context(), key), "middle waits"},
-		"a Stack enqueues those of other namespaces":                        {ask.related(t.Context(), dns), "net " + elsewhere.Namespace + "/shop"},
-		"a dependent enqueues a deleted Stack of another namespace":         {ask.related(t.Context(), shop), "dns"},
-		"a State enqueues dependents of other namespaces":                   {ask.usersOf(t.Context(), state("dns")), "dns net " + elsewhere.Namespace + "/shop"},
-		"a StackGrant enqueues those that need one and what they depend on": {ask.granted(t.Context(), grant), "dns " + elsewhere.Namespace + "/shop"},
+		"a Stack enqueues those that depend on it":   {ask.related(t.Context(), vpc), "net"},
+		"and those that are deleted and wait for it": {ask.related(t.Context(), net), "dns web"},
+		"a Stack enqueues those that wait for it by others": {ask.related(t.Context(), key),
+			"middle waits"},
+		"a Stack enqueues those of other namespaces": {ask.related(t.Context(), dns), "net " +
+			elsewhere.Namespace + "/shop"},
+		"a dependent enqueues a deleted Stack of another namespace": {ask.related(t.Context(), shop), "dns"},
+		"a State enqueues dependents of other namespaces": {ask.usersOf(t.Context(), state("dns")),
+			"dns net " + elsewhere.Namespace + "/shop"},
+		"a StackGrant enqueues those that need one and what they depend on": {ask.granted(t.Context(), grant), "dns " +
+			elsewhere.Namespace + "/shop"},
 		"and not twice": {ask.related(t.Context(), middle), "applied waits"},
-		"a Stack without dependents enqueues none":                      {ask.related(t.Context(), web), ""},
-		"a Stack enqueues those whose unit depends on its own":          {ask.unitUsers(t.Context(), db), "api job"},
-		"also those whose status does not name it yet":                  {ask.related(t.Context(), db), "api api job"},
-		"a deleted Stack enqueues its dependents":                       {ask.related(t.Context(), ended), "late"},
-		"a Stack without a unit enqueues no units":                      {ask.unitUsers(t.Context(), code), ""},
-		"a State enqueues the units that depend on its Stack's":         {ask.usersOf(t.Context(), state("db")), "api db"},
-		"a State enqueues its Stack and those that use its outputs":     {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
-		"a State without a Stack enqueues that name":                    {ask.usersOf(t.Context(), state("none")), "none"},
-		"a pod of a deleted Run enqueues the Stack":                     {ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
-		"also of one that was created again":                            {ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
-		"a pod of a Run enqueues none":                                  {ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
-		"a pod of a controller that is no Run enqueues none":            {ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
-		"a pod without a controller enqueues none":                      {ask.deletedRunOf(t.Context(), &corev1.Pod{}), ""},
-		"a Repository enqueues its Stacks in all namespaces":            {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
-		"a Repository without Stacks enqueues none":                     {ask.stacksFrom(t.Context(), open), ""},
-		"a Secret enqueues the Stacks that read it":                     {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
-		"a Secret enqueues the Stacks that read it by a VariableSet":    {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "keys")), "labeled"},
-		"a ConfigMap enqueues the Stacks that read it by a StackPolicy": {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "rules")), "labeled"},
-		"a StackPolicy enqueues the Stacks that it selects":             {ask.selectedBy(t.Context(), policy), "labeled"},
-		"a VariableSet enqueues the Stacks that it selects":             {ask.selectedBy(t.Context(), prod), "labeled"},
-		"one that selects all enqueues those of its namespace":          {ask.selectedBy(t.Context(), everything), elsewhere.Namespace + "/alien " + elsewhere.Namespace + "/guest " + elsewhere.Namespace + "/job " + elsewhere.Namespace + "/shop"},
-		"one whose selector is invalid enqueues all":                    {ask.selectedBy(t.Context(), invalid), names(r, ask.list(t.Context(), &v1alpha1.StackList{}, client.InNamespace(r.Namespace)))},
-		"a ConfigMap of the same name does not":                         {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
+		"a Stack without dependents enqueues none":             {ask.related(t.Context(), web), ""},
+		"a Stack enqueues those whose unit depends on its own": {ask.unitUsers(t.Context(), db), "api job"},
+		"also those whose status does not name it yet":         {ask.related(t.Context(), db), "api api job"},
+		"a deleted Stack enqueues its dependents":              {ask.related(t.Context(), ended), "late"},
+		"a Stack without a unit enqueues no units":             {ask.unitUsers(t.Context(), code), ""},
+		"a State enqueues the units that depend on its Stack's": {ask.usersOf(t.Context(), state("db")),
+			"api db"},
+		"a State enqueues its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")),
+			"net vpc"},
+		"a State without a Stack enqueues that name": {ask.usersOf(t.Context(), state("none")),
+			"none"},
+		"a pod of a deleted Run enqueues the Stack": {
+			ask.deletedRunOf(t.Context(), pod(*run, "net-1", "1")), "net"},
+		"also of one that was created again": {
+			ask.deletedRunOf(t.Context(), pod(*run, "net-2", "2")), "net"},
+		"a pod of a Run enqueues none": {
+			ask.deletedRunOf(t.Context(), pod(*run, "net-2", run.UID)), ""},
+		"a pod of a controller that is no Run enqueues none": {
+			ask.deletedRunOf(t.Context(), pod(*run, "job", "3")), ""},
+		"a pod without a controller enqueues none": {ask.deletedRunOf(t.Context(), &corev1.Pod{}),
+			""},
+		"a Repository enqueues its Stacks in all namespaces": {ask.stacksFrom(t.Context(), infra), "code " +
+			elsewhere.Namespace + "/guest"},
+		"a Repository without Stacks enqueues none": {ask.stacksFrom(t.Context(), open), ""},
+		"a Secret enqueues the Stacks that read it": {
+			ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
+		"a Secret enqueues the Stacks that read it by a VariableSet": {
+			ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "keys")), "labeled"},
+		"a ConfigMap enqueues the Stacks that read it by a StackPolicy": {
+			ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "rules")), "labeled"},
+		"a StackPolicy enqueues the Stacks that it selects": {ask.selectedBy(t.Context(), policy), "labeled"},
+		"a VariableSet enqueues the Stacks that it selects": {ask.selectedBy(t.Context(), prod), "labeled"},
+		"one that selects all enqueues those of its namespace": {ask.selectedBy(t.Context(), everything),
+			elsewhere.Namespace + "/alien " + elsewhere.Namespace + "/guest " + elsewhere.Namespace + "/job " +
+				elsewhere.Namespace + "/shop"},
+		"one whose selector is invalid enqueues all": {ask.selectedBy(t.Context(), invalid),
+			names(r, ask.list(t.Context(), &v1alpha1.StackList{}, client.InNamespace(r.Namespace)))},
+		"a ConfigMap of the same name does not": {
+			ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
 	} {
 		if got := names(r, tt.got); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)

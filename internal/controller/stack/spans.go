@@ -24,5 +24,6 @@ func (r *Reconciler) trace(ctx context.Context, w decision.Snapshot, made *v1alp
 		}
 	}
 	id, parent := telemetry.DecisionID(made, repository)
-	r.Traces.Send(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.Now(), Attributes: telemetry.Attributes(made)})
+	r.Traces.Send(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.Now(),
+		Attributes: telemetry.Attributes(made)})
 }

@@ -34,7 +34,8 @@ func TestStackPolicies(t *testing.T) {
 	r := newTestEnv(t)
 	prod := map[string]string{"env": "prod"}
 	policy := newStackPolicy(prod, "rules")
-	policy.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily", Duration: metav1.Duration{Duration: time.Hour}}}
+	policy.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily",
+		Duration: metav1.Duration{Duration: time.Hour}}}
 	r.Make(policy)
 	r.Seen(policy)
 	r.applied("net-1")
@@ -47,7 +48,8 @@ func TestStackPolicies(t *testing.T) {
 	r.label(prod)
 	r.reconcile()
 	r.expect("False", "ConfigMapNotFound", "net-1 ")
-	if m := r.stack.Status.Conditions[0].Message + r.stack.Status.Conditions[len(r.stack.Status.Conditions)-1].Message; !strings.Contains(m, "StackPolicy prod") {
+	if m := r.stack.Status.Conditions[0].Message +
+		r.stack.Status.Conditions[len(r.stack.Status.Conditions)-1].Message; !strings.Contains(m, "StackPolicy prod") {
 		t.Errorf("the message does not name the StackPolicy: %s", m)
 	}
 	rules := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "rules"}, Data: map[string]string{"a.rego": rule}}
@@ -58,7 +60,8 @@ func TestStackPolicies(t *testing.T) {
 	if doc := r.pinned("net-2"); len(doc.Policies) != 1 || doc.Policies[0].Files["a.rego"] != rule {
 		t.Errorf("the inputs are %+v", doc.Policies)
 	}
-	if got := r.stack.Status.StackPolicies; len(got) != 1 || got[0].UID != policy.UID || got[0].Policies[0] != "rules" || got[0].Windows != 1 {
+	if got := r.stack.Status.StackPolicies; len(got) != 1 || got[0].UID != policy.UID ||
+		got[0].Policies[0] != "rules" || got[0].Windows != 1 {
 		t.Errorf("the status has %+v", got)
 	}
 	if c := r.causeOf("net-2"); c.Type != v1alpha1.CauseStackPolicy || c.By != "" {
@@ -107,7 +110,8 @@ func TestNoRunStartsWithoutTheStackPolicies(t *testing.T) {
 	stale := *r.Reconciler
 	stale.Client = withoutPolicies{r.Env.Client}
 	for range 3 { // the finalizer is written first
-		if _, err := stale.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err != nil {
+		if _, err := stale.Reconcile(t.Context(),
+			ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(minConflictBackoff)
@@ -125,7 +129,8 @@ func TestInvalidStackPoliciesAreRejected(t *testing.T) {
 	r := apiserver.New(t)
 	for want, change := range map[string]func(*v1alpha1.StackPolicySpec){
 		"operator must be In or NotIn": func(s *v1alpha1.StackPolicySpec) {
-			s.StackSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "env", Operator: "Contains", Values: []string{"a"}}}
+			s.StackSelector.MatchExpressions = []metav1.LabelSelectorRequirement{
+				{Key: "env", Operator: "Contains", Values: []string{"a"}}}
 		},
 		"more than 0s": func(s *v1alpha1.StackPolicySpec) {
 			s.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "@daily"}}
@@ -134,7 +139,8 @@ func TestInvalidStackPoliciesAreRejected(t *testing.T) {
 		policy := newStackPolicy(nil)
 		policy.Namespace = r.Namespace
 		change(&policy.Spec)
-		if err := r.Client.Create(t.Context(), policy); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+		if err := r.Client.Create(t.Context(), policy); !apierrors.IsInvalid(err) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

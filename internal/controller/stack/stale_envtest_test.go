@@ -70,7 +70,8 @@ func TestStaleStackDoesNotCreateARunAgain(t *testing.T) {
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 ")
 	r.deleteRun("net-1")
-	if result := r.reconcileStale(old); r.runs() != "" || result.RequeueAfter <= 0 || result.RequeueAfter > time.Second {
+	if result := r.reconcileStale(old); r.runs() != "" || result.RequeueAfter <= 0 ||
+		result.RequeueAfter > time.Second {
 		t.Errorf("the Runs are %q, and requeue after %s", r.runs(), result.RequeueAfter)
 	}
 }
@@ -140,7 +141,8 @@ func TestStackIsDestroyedWithAStateFromTheBackup(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.StateReader = &forgotten{back: func() {
 		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
-		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}
+		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2,
+			InputsDigest: firstRun(r).Spec.InputsDigest, StackUID: r.stack.UID}
 		apiserver.Must(t, client.IgnoreAlreadyExists(r.Env.Client.Create(t.Context(), st)))
 	}}
 	apiserver.Must(t, r.Env.Client.Delete(t.Context(), r.stack))

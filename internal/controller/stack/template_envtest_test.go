@@ -62,13 +62,16 @@ func TestReferencesOfARunnerTemplate(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 
-	for _, tt := range []struct{ secret, reason, runs string }{{"ca", "Applied", "net-1 "}, {"login", "Running", "net-1 net-2 "}} {
+	for _, tt := range []struct{ secret, reason, runs string }{{"ca", "Applied", "net-1 "},
+		{"login", "Running", "net-1 net-2 "}} {
 		secret := &corev1.Secret{}
-		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.secret}, secret))
+		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.secret},
+			secret))
 		secret.StringData = map[string]string{"a": "changed"}
 		apiserver.Must(t, r.Env.Client.Update(t.Context(), secret))
 		r.Seen(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
 		r.reconcile()
-		r.expect(map[bool]metav1.ConditionStatus{true: "True", false: "Unknown"}[tt.reason == "Applied"], tt.reason, tt.runs)
+		r.expect(map[bool]metav1.ConditionStatus{true: "True", false: "Unknown"}[tt.reason == "Applied"],
+			tt.reason, tt.runs)
 	}
 }

@@ -36,7 +36,8 @@ func (g *gitTestEnv) unit(name, folder string, changes ...func(*v1alpha1.StackSp
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 		Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
-		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: g.repo.Name}, Path: folder}},
+		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: g.repo.Name},
+			Path: folder}},
 	}}
 	for _, change := range changes {
 		change(&stack.Spec)
@@ -147,14 +148,17 @@ func TestUnitDependencyCycleAndItsCorrection(t *testing.T) {
 	vpc.Seen(vpc.stack)
 	app.reconcile()
 	app.Seen(app.stack)
-	g.push(gitserver.Change{Files: map[string]string{"live/vpc/terragrunt.hcl": "dependencies {\n  paths = [\"../app\"]\n}\n"}})
+	g.push(gitserver.Change{Files: map[string]string{"live/vpc/terragrunt.hcl": "dependencies {\n  paths = " +
+		"[\"../app\"]\n}\n"}})
 	g.fetch(g.repo)
 	vpc.ends("vpc-1", v1alpha1.PhaseSucceeded)
 	vpc.reconcile()
-	vpc.expectReady("False", "DependencyCycle", "the dependencies go in a circle: vpc -> app -> vpc; take one of them out")
+	vpc.expectReady("False", "DependencyCycle", "the dependencies go in a circle: vpc -> app -> vpc; take one "+
+		"of them out")
 	vpc.expectUnits(v1alpha1.Unit{Path: "live/app", Stacks: []string{"app"}})
 	app.reconcile()
-	app.expectReady("False", "DependencyCycle", "the dependencies go in a circle: app -> vpc -> app; take one of them out")
+	app.expectReady("False", "DependencyCycle", "the dependencies go in a circle: app -> vpc -> app; take one "+
+		"of them out")
 
 	g.push(gitserver.Change{Files: map[string]string{"live/vpc/terragrunt.hcl": "# 3\n"}})
 	g.fetch(g.repo)
@@ -177,7 +181,8 @@ func TestUnitIsDestroyedBeforeItsDependencies(t *testing.T) {
 		one.reconcile()
 	}
 	remove(vpc)
-	vpc.expectReady("False", "DependentsExist", "Stack app depends on this one: delete or destroy it too, or take the dependency out of it")
+	vpc.expectReady("False", "DependentsExist", "Stack app depends on this one: delete or destroy it too, or take "+
+		"the dependency out of it")
 	remove(app)
 	app.expectReady("Unknown", "Destroying", "")
 	vpc.reconcile()
@@ -192,12 +197,15 @@ func TestUnitIsDestroyedBeforeItsDependencies(t *testing.T) {
 
 func TestFolderWithATerragruntStackIsRejected(t *testing.T) {
 	g := newUnitsTestEnv(t)
-	g.push(gitserver.Change{Files: map[string]string{"live/prod/terragrunt.stack.hcl": "unit \"vpc\" {\n source = \"../vpc\"\n path = \"vpc\"\n}\n"}})
+	g.push(gitserver.Change{Files: map[string]string{"live/prod/terragrunt.stack.hcl": "unit \"vpc\" {\n source = " +
+		"\"../vpc\"\n path = \"vpc\"\n}\n"}})
 	g.fetch(g.repo)
 	prod := g.unit("prod", "live/prod")
 	prod.reconcile()
-	prod.expectReady("False", "TerragruntStackNotSupported", "Repository infra: Cairn does not run the terragrunt.stack.hcl in live/prod: "+
-		"run `terragrunt stack generate` there, commit the units that it creates, and create a Stack for each of them")
+	prod.expectReady("False", "TerragruntStackNotSupported",
+		"Repository infra: Cairn does not run the terragrunt.stack.hcl in live/prod: "+
+			"run `terragrunt stack generate` there, commit the units that it creates, and create a Stack for "+
+			"each of them")
 	if !apimeta.IsStatusConditionTrue(prod.stack.Status.Conditions, v1alpha1.ConditionStalled) {
 		t.Error("the Stack is not stalled")
 	}

@@ -21,7 +21,8 @@ func TestStateOfAUserIsPlannedOnce(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
 		Status: v1alpha1.StateStatus{
 			Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest,
-			Versions: []v1alpha1.StateVersion{{Version: 1, SHA256: "sha256:a", Storage: v1alpha1.StateStorageSecret, Run: "net-1", At: metav1.Now()}},
+			Versions: []v1alpha1.StateVersion{{Version: 1, SHA256: "sha256:a", Storage: v1alpha1.StateStorageSecret,
+				Run: "net-1", At: metav1.Now()}},
 		},
 	}
 	r.Make(state)
@@ -43,18 +44,22 @@ func TestStateOfAUserIsPlannedOnce(t *testing.T) {
 	} {
 		state.Status.Version, state.Status.UpdatedBy = tt.version, ""
 		state.Status.Versions = append(state.Status.Versions, v1alpha1.StateVersion{
-			Version: tt.version, SHA256: "sha256:b", Storage: v1alpha1.StateStorageSecret, By: "alice", At: metav1.Now(),
+			Version: tt.version, SHA256: "sha256:b", Storage: v1alpha1.StateStorageSecret, By: "alice",
+			At: metav1.Now(),
 		})
 		apiserver.Must(t, r.Env.Client.Update(t.Context(), state))
 		r.Seen(state)
 		r.reconcile()
 		r.expect("Unknown", "Running", tt.runs)
 		run := &v1alpha1.Run{}
-		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.run}, run))
-		if c := run.Spec.Cause; run.Spec.Operation != v1alpha1.OperationApply || c.Type != v1alpha1.CauseManual || c.By != "alice" {
+		apiserver.Must(t, r.Env.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: tt.run},
+			run))
+		if c := run.Spec.Cause; run.Spec.Operation != v1alpha1.OperationApply || c.Type != v1alpha1.CauseManual ||
+			c.By != "alice" {
 			t.Errorf("the Run is %s with cause %+v", run.Spec.Operation, c)
 		}
-		if p := r.stack.Status.PlannedState; p == nil || *p != (v1alpha1.PlannedState{Version: tt.version, Run: tt.run}) {
+		if p := r.stack.Status.PlannedState; p == nil ||
+			*p != (v1alpha1.PlannedState{Version: tt.version, Run: tt.run}) {
 			t.Errorf("planned is %+v", p)
 		}
 		r.ends(tt.run, tt.ends)

@@ -78,9 +78,11 @@ func TestDuplicateVariableIsRejected(t *testing.T) {
 	size := v1alpha1.Variable{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}
 	err := r.Client.Create(t.Context(), &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "net"},
-		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Variables: []v1alpha1.Variable{size, size}},
+		Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+			Variables: []v1alpha1.Variable{size, size}},
 	})
-	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.variables[1]: Duplicate value: {"name":"size"}`) {
+	if !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), `spec.variables[1]: Duplicate value: {"name":"size"}`) {
 		t.Errorf("the API server answers %v", err)
 	}
 }

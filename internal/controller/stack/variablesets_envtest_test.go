@@ -63,13 +63,16 @@ func TestVariableSets(t *testing.T) {
 	r.label(prod)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if doc := r.pinned("net-2"); len(doc.Variables) != 1 || string(doc.Variables[0].Value.Raw) != `"eu-west-1"` || len(doc.Env) != 1 {
+	if doc := r.pinned("net-2"); len(doc.Variables) != 1 || string(doc.Variables[0].Value.Raw) != `"eu-west-1"` ||
+		len(doc.Env) != 1 {
 		t.Errorf("the inputs are %+v", doc)
 	}
-	if sets := r.stack.Status.VariableSets; len(sets) != 1 || sets[0].Name != "prod" || sets[0].UID != set.UID || sets[0].Variables[0] != "region" || sets[0].Env[0] != "AWS_REGION" {
+	if sets := r.stack.Status.VariableSets; len(sets) != 1 || sets[0].Name != "prod" || sets[0].UID != set.UID ||
+		sets[0].Variables[0] != "region" || sets[0].Env[0] != "AWS_REGION" {
 		t.Errorf("the status has %+v", sets)
 	}
-	if c := r.causeOf("net-2"); c.Type != v1alpha1.CauseVariableSet || c.Message != "VariableSet prod changed" || c.By != "" {
+	if c := r.causeOf("net-2"); c.Type != v1alpha1.CauseVariableSet || c.Message != "VariableSet prod changed" ||
+		c.By != "" {
 		t.Errorf("the cause is %+v", c)
 	}
 	r.applied("net-2")
@@ -99,13 +102,16 @@ func TestVariableSets(t *testing.T) {
 	r.applied("net-4")
 
 	// What a VariableSet refers to has to exist.
-	secret := v1alpha1.Variable{Name: "key", ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: "keys", Key: "key"}}}
+	secret := v1alpha1.Variable{Name: "key",
+		ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: "keys", Key: "key"}}}
 	keys := newVariableSet("keys", prod, secret)
 	r.Make(keys)
 	r.Seen(keys)
 	r.reconcile()
 	r.expect("False", "SecretNotFound", "net-1 net-2 net-3 net-4 ")
-	if m := r.stack.Status.Conditions[0].Message + r.stack.Status.Conditions[len(r.stack.Status.Conditions)-1].Message; !strings.Contains(m, "variable key of VariableSet keys") {
+	if m := r.stack.Status.Conditions[0].Message +
+		r.stack.Status.Conditions[len(r.stack.Status.Conditions)-1].Message; !strings.Contains(m,
+		"variable key of VariableSet keys") {
 		t.Errorf("the message does not name the VariableSet: %s", m)
 	}
 }
@@ -191,18 +197,26 @@ func TestInvalidVariableSetsAreRejected(t *testing.T) {
 	r := apiserver.New(t)
 	for want, change := range map[string]func(*v1alpha1.VariableSetSpec){
 		"operator must be In or NotIn": func(s *v1alpha1.VariableSetSpec) {
-			s.StackSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "env", Operator: "Contains", Values: []string{"a"}}}
+			s.StackSelector.MatchExpressions = []metav1.LabelSelectorRequirement{
+				{Key: "env", Operator: "Contains", Values: []string{"a"}}}
 		},
 		"with values": func(s *v1alpha1.VariableSetSpec) {
 			s.StackSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "env", Operator: "In"}}
 		},
 		"valueFrom.stack is not supported": func(s *v1alpha1.VariableSetSpec) {
-			s.Variables = []v1alpha1.Variable{{Name: "a", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "net", Output: "id"}}}}
+			s.Variables = []v1alpha1.Variable{
+				{Name: "a", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "net", Output: "id"}}}}
 		},
-		"CAIRN_ are reserved": func(s *v1alpha1.VariableSetSpec) { s.Env = []corev1.EnvVar{{Name: "CAIRN_A", Value: "b"}} },
-		"Duplicate value":     func(s *v1alpha1.VariableSetSpec) { s.Variables = []v1alpha1.Variable{region("a"), region("b")} },
+		"CAIRN_ are reserved": func(s *v1alpha1.VariableSetSpec) {
+			s.Env = []corev1.EnvVar{{Name: "CAIRN_A", Value: "b"}}
+		},
+		"Duplicate value": func(s *v1alpha1.VariableSetSpec) {
+			s.Variables = []v1alpha1.Variable{region("a"), region("b")}
+		},
 		"resourceFieldRef": func(s *v1alpha1.VariableSetSpec) {
-			s.Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
+			s.Env = []corev1.EnvVar{
+				{Name: "A", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
+					Resource: "limits.cpu"}}}}
 		},
 	} {
 		set := newVariableSet("set", nil)

@@ -23,12 +23,13 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// apiModel is the API server with one StackSet, and Stacks and StackGrants of some namespaces. Server-side apply is the real one, with the
-// types that it infers. It changes no stored object, so that caches share them.
+// apiModel is the API server with one StackSet, and Stacks and StackGrants of some namespaces. Server-side apply is the
+// real one, with the types that it infers. It changes no stored object, so that caches share them.
 //
 // The simulations of Stacks and Runs (test/sim) and of pull requests have models of their own: theirs have no
-// managedFields, which decide most of what this one checks, and their kinds, indexes, lost requests and caches are those of
-// their controllers. What the three have in common are the preconditions of a deletion and of a write, some twenty lines.
+// managedFields, which decide most of what this one checks, and their kinds, indexes, lost requests and caches are
+// those of their controllers. What the three have in common are the preconditions of a deletion and of a write, some
+// twenty lines.
 type apiModel struct {
 	*history
 	merge *managedfields.FieldManager
@@ -40,8 +41,8 @@ type apiModel struct {
 	writes  int
 	// log has each version of each object, for the watches.
 	log []change
-	// invalid are keys of Stacks that an admission policy rejects. In forbidden namespaces the operator may not write, and
-	// in denied ones the author of the set.
+	// invalid are keys of Stacks that an admission policy rejects. In forbidden namespaces the operator may not write,
+	// and in denied ones the author of the set.
 	invalid, forbidden, denied map[string]bool
 }
 
@@ -62,7 +63,8 @@ func (noDefaults) Default(runtime.Object) {}
 func newAPIModel(h *history) *apiModel {
 	scheme, gvk := runtime.NewScheme(), v1alpha1.GroupVersion.WithKind("Stack")
 	must(v1alpha1.AddToScheme(scheme))
-	merge, err := managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), scheme, noDefaults{}, scheme, gvk, gvk.GroupVersion(), "", nil)
+	merge, err := managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), scheme, noDefaults{},
+		scheme, gvk, gvk.GroupVersion(), "", nil)
 	must(err)
 	return &apiModel{history: h, merge: merge, stacks: map[string]*v1alpha1.Stack{}, grants: map[string]grant{},
 		invalid: map[string]bool{}, forbidden: map[string]bool{}, denied: map[string]bool{}}
@@ -82,7 +84,8 @@ func notFound(name string) error {
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "stacks"}, name)
 }
 
-// put stores a new version of a Stack; nil deletes it, as does the end of the last finalizer of one that is being deleted.
+// put stores a new version of a Stack; nil deletes it, as does the end of the last finalizer of one that is being
+// deleted.
 func (a *apiModel) put(name string, next *v1alpha1.Stack) {
 	before := a.stacks[name]
 	if next != nil && next.DeletionTimestamp != nil && len(next.Finalizers) == 0 {
@@ -406,7 +409,8 @@ type statusModel struct {
 	kube *kube
 }
 
-func (s statusModel) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+func (s statusModel) Patch(_ context.Context, o client.Object, _ client.Patch,
+	_ ...client.SubResourcePatchOption) error {
 	k, set := s.kube, o.(*v1alpha1.StackSet)
 	return k.request("report", true, func() error {
 		there := k.api.set

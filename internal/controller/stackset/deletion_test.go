@@ -27,7 +27,8 @@ func newQuiet(t *testing.T) (*history, *process) {
 		s.Spec.Prune, s.Spec.MaxDeletions = v1alpha1.PruneDelete, new(intstr.FromString("100%"))
 	})
 	h.settle()
-	if names := slices.Sorted(maps.Keys(h.api.stacks)); !slices.Equal(names, []string{"dev-a", "dev-b", "dev-c"}) || h.problem != "" {
+	if names := slices.Sorted(maps.Keys(h.api.stacks)); !slices.Equal(names, []string{"dev-a", "dev-b", "dev-c"}) ||
+		h.problem != "" {
 		t.Fatalf("Stacks %v: %s", names, h.problem)
 	}
 	return h, h.processes[0]
@@ -44,8 +45,8 @@ func (h *history) confirmDeletion(t *testing.T) {
 	})
 }
 
-// TestStackSetDeletesWhatIsStillConfirmed checks what changes after a deletion was decided from a cache: before the Stacks
-// are read from the API server, or right before the Stack is deleted.
+// TestStackSetDeletesWhatIsStillConfirmed checks what changes after a deletion was decided from a cache: before the
+// Stacks are read from the API server, or right before the Stack is deleted.
 func TestStackSetDeletesWhatIsStillConfirmed(t *testing.T) {
 	again := func(h *history, name string) {
 		s := h.api.stacks[name]
@@ -60,28 +61,40 @@ func TestStackSetDeletesWhatIsStillConfirmed(t *testing.T) {
 		late   bool
 		want   int
 	}{
-		"nothing":                  {func(*history) {}, false, 1},
-		"a status":                 {func(h *history) { h.stack("dev-b", func(s *v1alpha1.Stack) { s.Status.LastRun = "x" }) }, true, 1},
-		"the set is created again": {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.UID = "other" }) }, false, 0},
+		"nothing": {func(*history) {}, false, 1},
+		"a status": {func(h *history) {
+			h.stack("dev-b", func(s *v1alpha1.Stack) { s.Status.LastRun = "x" })
+		}, true, 1},
+		"the set is created again": {func(h *history) {
+			h.changeLive(func(s *v1alpha1.StackSet) { s.UID = "other" })
+		}, false, 0},
 		"the set is being deleted": {func(h *history) {
 			h.changeLive(func(s *v1alpha1.StackSet) { s.DeletionTimestamp = &metav1.Time{Time: h.now} })
 		}, false, 0},
-		"the set is deleted":            {func(h *history) { h.api.putSet(nil) }, false, 0},
-		"the spec":                      {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.Generation++ }) }, false, 0},
-		"the confirmation is withdrawn": {func(h *history) { h.changeLive(func(s *v1alpha1.StackSet) { s.Annotations = nil }) }, false, 0},
+		"the set is deleted": {func(h *history) { h.api.putSet(nil) }, false, 0},
+		"the spec": {func(h *history) {
+			h.changeLive(func(s *v1alpha1.StackSet) { s.Generation++ })
+		}, false, 0},
+		"the confirmation is withdrawn": {func(h *history) {
+			h.changeLive(func(s *v1alpha1.StackSet) { s.Annotations = nil })
+		}, false, 0},
 		"the directory returns": {func(h *history) {
 			h.git.push([]string{"dev/a", "dev/b", "dev/c"})
 			h.git.fetch()
 		}, false, 0},
 		"the commit is not known any more": {func(h *history) { h.git.trouble = errGit }, false, 0},
 		"a Stack joins the set": {func(h *history) {
-			h.api.edit("dev-x", func(s *v1alpha1.Stack) { s.Labels = map[string]string{v1alpha1.StackSetLabel: setName} })
+			h.api.edit("dev-x", func(s *v1alpha1.Stack) {
+				s.Labels = map[string]string{v1alpha1.StackSetLabel: setName}
+			})
 		}, false, 0},
 		"the Stack is created again":                   {func(h *history) { again(h, "dev-b") }, false, 0},
 		"the Stack leaves the set":                     {unlabel, false, 0},
 		"the Stack is created again after it was read": {func(h *history) { again(h, "dev-b") }, true, 0},
 		"the Stack leaves the set after it was read":   {unlabel, true, 0},
-		"a user deletes the Stack after it was read":   {func(h *history) { must(h.api.remove("dev-b", nil, nil)) }, true, 0},
+		"a user deletes the Stack after it was read": {func(h *history) {
+			must(h.api.remove("dev-b", nil, nil))
+		}, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, p := newQuiet(t)
@@ -135,7 +148,8 @@ func (h *history) stack(name string, do func(*v1alpha1.Stack)) {
 func (h *history) matrix() {
 	h.api.changeSet(func(s *v1alpha1.StackSet) {
 		directories := s.Spec.Generators[0].StackSetItems
-		s.Spec.Generators = []v1alpha1.StackSetGenerator{{Matrix: []v1alpha1.StackSetItems{directories, listOf(`{"size":"s"}`, `{"size":"l"}`)}}}
+		s.Spec.Generators = []v1alpha1.StackSetGenerator{
+			{Matrix: []v1alpha1.StackSetItems{directories, listOf(`{"size":"s"}`, `{"size":"l"}`)}}}
 		s.Spec.Template = templateOf(plainOf(&s.Spec), "w0")
 	})
 	h.settle()
@@ -256,13 +270,14 @@ func TestStackSetSuspendsByWhatExists(t *testing.T) {
 			t.Errorf("Stack %s is %+v", name, s)
 		}
 	}
-	if c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady); c.Reason != v1alpha1.ReasonTooManyGone {
+	if c := apimeta.FindStatusCondition(h.api.set.Status.Conditions, v1alpha1.ConditionReady); c.Reason !=
+		v1alpha1.ReasonTooManyGone {
 		t.Errorf("condition %+v", c)
 	}
 }
 
-// TestStackSetSuspendsByOneCommit checks a commit that is another, or not known any more, when the Stacks were read: what
-// was decided by the one before is not written.
+// TestStackSetSuspendsByOneCommit checks a commit that is another, or not known any more, when the Stacks were read:
+// what was decided by the one before is not written.
 func TestStackSetSuspendsByOneCommit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*history)
@@ -311,7 +326,8 @@ func TestStackSetWritesWhatItRead(t *testing.T) {
 				}
 			}
 			h.settle()
-			if s := h.api.stacks["dev-b"]; h.before != nil || s.Spec.Workspace != "w0" || s.Spec.Suspend || s.Labels[v1alpha1.StackSetLabel] != "" {
+			if s := h.api.stacks["dev-b"]; h.before != nil || s.Spec.Workspace != "w0" || s.Spec.Suspend ||
+				s.Labels[v1alpha1.StackSetLabel] != "" {
 				t.Errorf("the Stack of a user was written: %+v", s)
 			}
 		})

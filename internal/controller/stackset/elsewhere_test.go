@@ -17,8 +17,8 @@ import (
 // others are the namespaces that the set of a history can write in, beside its own.
 var others = []string{"shop", "crm"}
 
-// keyIn is the key of a Stack in a history: its name or, in another namespace, NAMESPACE/NAME. It is not decision.Key, which
-// is tested.
+// keyIn is the key of a Stack in a history: its name or, in another namespace, NAMESPACE/NAME. It is not decision.Key,
+// which is tested.
 func keyIn(in, name string) string {
 	if in == "" || in == namespace {
 		return name
@@ -66,7 +66,8 @@ var usualGrants = []grant{
 }
 
 func (g grant) allows(name string) bool {
-	return g.kind == v1alpha1.GrantStackSet && g.from == namespace && !g.deleting && (g.stacks == "" || g.stacks == name)
+	return g.kind == v1alpha1.GrantStackSet && g.from == namespace && !g.deleting && (g.stacks == "" ||
+		g.stacks == name)
 }
 
 func (g grant) object(in string) (o v1alpha1.StackGrant) {
@@ -135,7 +136,8 @@ func mayWrite(set *v1alpha1.StackSet, grants map[string]grant, key string) bool 
 
 // isCounted reports whether a set may write a Stack of its own and, in another namespace, has written it.
 func isCounted(set *v1alpha1.StackSet, s *v1alpha1.Stack, grants map[string]grant) bool {
-	return s.Namespace == namespace || s.Annotations[v1alpha1.RenderedAnnotation] != "" && mayWrite(set, grants, keyOf(s))
+	return s.Namespace == namespace || s.Annotations[v1alpha1.RenderedAnnotation] != "" && mayWrite(set,
+		grants, keyOf(s))
 }
 
 // withheld is what a set does not write in other namespaces: the first reason, and whether it generates some of it.
@@ -146,7 +148,8 @@ type withheld struct {
 
 // withhold divides the Stacks of a set, and those that it generates, from those that it may not write.
 func withhold(
-	set *v1alpha1.StackSet, all map[string]decision.Rendered, stacks map[string]*v1alpha1.Stack, grants map[string]grant,
+	set *v1alpha1.StackSet, all map[string]decision.Rendered, stacks map[string]*v1alpha1.Stack,
+	grants map[string]grant,
 ) (own map[string]*v1alpha1.Stack, want map[string]decision.Rendered, not withheld) {
 	own, want = map[string]*v1alpha1.Stack{}, maps.Clone(all)
 	keys := slices.Collect(maps.Keys(all))
@@ -187,7 +190,9 @@ func (p *process) checkNamespace(s *v1alpha1.Stack) {
 	case s.Namespace == namespace:
 	case !slices.Contains(p.step.set.Spec.Namespaces, s.Namespace):
 		p.violates("Stack %s is written, and spec.namespaces does not have its namespace", keyOf(s))
-	case p.granted != nil && !slices.ContainsFunc(p.granted[s.Namespace], func(g grant) bool { return g.allows(s.Name) }):
+	case p.granted != nil && !slices.ContainsFunc(p.granted[s.Namespace], func(g grant) bool {
+		return g.allows(s.Name)
+	}):
 		p.violates("Stack %s is written without a grant: %+v", keyOf(s), p.granted[s.Namespace])
 	}
 }
@@ -256,7 +261,8 @@ func (h *history) elsewhere() {
 	}
 }
 
-// labelElsewhere has a user of another namespace claim a Stack for the set or for one of the same name there, or create it.
+// labelElsewhere has a user of another namespace claim a Stack for the set or for one of the same name there, or create
+// it.
 func (h *history) labelElsewhere(in string) {
 	d := directories()
 	key := in + "/" + strings.ReplaceAll(d[h.rand.IntN(len(d))], "/", "-")

@@ -79,7 +79,8 @@ type statuses struct {
 	of *recorded
 }
 
-func (s statuses) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s statuses) Patch(ctx context.Context, o client.Object, p client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	s.of.add("status", o.GetName())
 	return s.SubResourceWriter.Patch(ctx, o, p, opts...)
 }

@@ -44,7 +44,8 @@ func TestStackSetReportsRejectedStacks(t *testing.T) {
 	raise("0")
 	e.expect("apply dev-app, apply dev-net, apply prod-net", v1alpha1.ReasonStackRejected)
 	c := e.ready()
-	for _, part := range []string{"Stack dev-app (Create)", "exceeded quota: few", "change what forbids it: a ResourceQuota", "and 2 more"} {
+	for _, part := range []string{"Stack dev-app (Create)", "exceeded quota: few",
+		"change what forbids it: a ResourceQuota", "and 2 more"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("message %q lacks %q", c.Message, part)
 		}
@@ -87,7 +88,8 @@ func (h *webhook) serve(e *env) {
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.Namespace}},
 		Rules: []webhookv1.RuleWithOperations{{
 			Operations: []webhookv1.OperationType{webhookv1.Create, webhookv1.Update},
-			Rule:       webhookv1.Rule{APIGroups: []string{"cairn.dev"}, APIVersions: []string{"*"}, Resources: []string{"stacks"}},
+			Rule: webhookv1.Rule{APIGroups: []string{"cairn.dev"}, APIVersions: []string{"*"},
+				Resources: []string{"stacks"}},
 		}},
 		ClientConfig: webhookv1.WebhookClientConfig{URL: &server.URL, CABundle: pem.EncodeToMemory(
 			&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})},
@@ -115,7 +117,8 @@ func TestStackSetReportsStacksThatCannotBeWritten(t *testing.T) {
 	const all = "apply dev-app, apply dev-net, apply prod-net"
 	e.expect(all, v1alpha1.ReasonStackWriteFailed)
 	c := e.ready()
-	for _, part := range []string{"Stack dev-app cannot be written (Create)", "stacks.example.com", "check the API server", "tried again", "and 2 more"} {
+	for _, part := range []string{"Stack dev-app cannot be written (Create)", "stacks.example.com",
+		"check the API server", "tried again", "and 2 more"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("message %q lacks %q", c.Message, part)
 		}

@@ -47,8 +47,8 @@ type known struct {
 	same map[types.UID]compared
 	// failed are the writes that failed, by Key of the Stack.
 	failed map[string]failed
-	// written are the generations that changes resulted in, by UID of the Stack, until the cache has them. They are of all
-	// generations of the set.
+	// written are the generations that changes resulted in, by UID of the Stack, until the cache has them. They are of
+	// all generations of the set.
 	written map[types.UID]int64
 }
 
@@ -197,7 +197,8 @@ func unless(p *decision.Problem, err error) error {
 }
 
 // render keeps the result for a source.
-func (k *known) render(ctx context.Context, w *decision.Snapshot, source string, files []string, in render.Contents) error {
+func (k *known) render(ctx context.Context, w *decision.Snapshot, source string, files []string,
+	in render.Contents) error {
 	all, problem, err := k.renderer.Stacks(ctx, files, in)
 	if err != nil {
 		return err

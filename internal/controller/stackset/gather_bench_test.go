@@ -73,7 +73,8 @@ func BenchmarkGatherStacks(b *testing.B) {
 			for i := range 15_030 {
 				s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: others, Name: fmt.Sprintf("s%05d", i)}}
 				if i < 30 {
-					s.Namespace, s.Labels, k.names[s.Name] = "web", map[string]string{v1alpha1.StackSetLabel: "platform"}, true
+					s.Namespace, s.Labels, k.names[s.Name] = "web", map[string]string{
+						v1alpha1.StackSetLabel: "platform"}, true
 				}
 				if err := c.stacks.Add(s); err != nil {
 					b.Fatal(err)

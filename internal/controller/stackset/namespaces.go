@@ -10,8 +10,9 @@ import (
 	"cairn.dev/cairn/internal/controller/stackset/decision"
 )
 
-// gatherStacks reads the Stacks of a set, also those in a namespace that spec.namespaces does not have any more, those of
-// others with a name that it generates, and what allows it to write in other namespaces. Its cost grows with the set.
+// gatherStacks reads the Stacks of a set, also those in a namespace that spec.namespaces does not have any more, those
+// of others with a name that it generates, and what allows it to write in other namespaces. Its cost grows with the
+// set.
 func (r *Reconciler) gatherStacks(ctx context.Context, w *decision.Snapshot, k *known) (err error) {
 	for _, namespace := range w.Set.Spec.Namespaces {
 		if r.Watches != nil && !r.Watches(namespace) {
@@ -57,7 +58,8 @@ func watched(w decision.Snapshot) []string {
 }
 
 // grants are the StackGrants of namespaces.
-func (r *Reconciler) grants(ctx context.Context, from client.Reader, namespaces []string) (all v1alpha1.StackGrantList, err error) {
+func (r *Reconciler) grants(ctx context.Context, from client.Reader, namespaces []string) (all v1alpha1.StackGrantList,
+	err error) {
 	for _, namespace := range namespaces {
 		var list v1alpha1.StackGrantList
 		if err := from.List(ctx, &list, client.InNamespace(namespace)); err != nil {
@@ -70,7 +72,8 @@ func (r *Reconciler) grants(ctx context.Context, from client.Reader, namespaces 
 
 // stillGranted returns the writes that StackGrants allow, which it reads past the cache. The event of one that was
 // withdrawn reports the others.
-func (r *Reconciler) stillGranted(ctx context.Context, w *decision.Snapshot, due []decision.Write) (_ []decision.Write, err error) {
+func (r *Reconciler) stillGranted(ctx context.Context, w *decision.Snapshot, due []decision.Write) (_ []decision.Write,
+	err error) {
 	if len(due) == 0 {
 		return nil, nil
 	}

@@ -77,13 +77,16 @@ func TestStackSetNeedsAGrantOfAnotherNamespace(t *testing.T) {
 	other := e.newOther()
 	e.declare(prodIn(other))
 	e.expect("apply dev-app, apply dev-net", v1alpha1.ReasonNamespaceNotGranted)
-	if c := e.ready(); e.countIn(other) != 0 || !strings.Contains(c.Message, "create one there with spec.from: [{kind: StackSet, namespace: "+e.Namespace+"}]") {
+	if c := e.ready(); e.countIn(other) != 0 ||
+		!strings.Contains(c.Message, "create one there with spec.from: [{kind: StackSet, namespace: "+
+			e.Namespace+"}]") {
 		t.Errorf("%d Stacks, %s", e.countIn(other), c.Message)
 	}
 	grant := e.grant(other)
 	e.expect("apply prod-net", v1alpha1.ReasonRollingOut)
 	s := e.stackIn(other, "prod-net")
-	if s.Labels[v1alpha1.StackSetLabel] != "platform" || s.Labels[v1alpha1.StackSetNamespaceLabel] != e.Namespace || !e.set.Owns(s) || s.OwnerReferences != nil {
+	if s.Labels[v1alpha1.StackSetLabel] != "platform" || s.Labels[v1alpha1.StackSetNamespaceLabel] != e.Namespace ||
+		!e.set.Owns(s) || s.OwnerReferences != nil {
 		t.Errorf("%+v", s.ObjectMeta)
 	}
 	if of := e.stack("dev-net").Labels; of[v1alpha1.StackSetNamespaceLabel] != "" {
@@ -105,7 +108,8 @@ func TestStackSetNeedsAGrantOfAnotherNamespace(t *testing.T) {
 	// The deletion of the set deletes no Stack, and its namespace leaves the list without one.
 	e.declare(func(s *v1alpha1.StackSet) { s.Spec.Namespaces, s.Spec.Template.Metadata.Namespace = nil, "" })
 	e.settle()
-	if c := e.ready(); c.Reason == v1alpha1.ReasonNamespaceNotGranted || !strings.Contains(c.Message, "spec.namespaces does not have "+other+" any more") || e.countIn(other) != 2 {
+	if c := e.ready(); c.Reason == v1alpha1.ReasonNamespaceNotGranted ||
+		!strings.Contains(c.Message, "spec.namespaces does not have "+other+" any more") || e.countIn(other) != 2 {
 		t.Errorf("%d Stacks, %s", e.countIn(other), c.Message)
 	}
 }
@@ -133,7 +137,8 @@ func TestStackSetsOfOneNameInTwoNamespaces(t *testing.T) {
 	e.declare(prodIn(other))
 	e.settle()
 	twin := &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "platform"}}
-	twin.Spec.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{List: e.set.Spec.Generators[0].List}}}
+	twin.Spec.Generators = []v1alpha1.StackSetGenerator{
+		{StackSetItems: v1alpha1.StackSetItems{List: e.set.Spec.Generators[0].List}}}
 	twin.Spec.Generators[0].List = append(twin.Spec.Generators[0].List, raw(t, map[string]any{"name": "own"}))
 	twin.Spec.Template = parse(t, "metadata: {name: \"${params.name}\"}\nspec: {source: {inline: {main.tf: \"\"}}}\n")
 	apiserver.Must(t, e.Env.Client.Create(t.Context(), twin))
@@ -147,7 +152,8 @@ func TestStackSetsOfOneNameInTwoNamespaces(t *testing.T) {
 		t.Errorf("the set of the other namespace changed it: %+v", now.Spec)
 	}
 	apiserver.Must(t, e.Env.Live.Get(t.Context(), client.ObjectKeyFromObject(twin), twin))
-	if twin.Status.Generated != 1 || twin.Status.Gone != 0 || e.stackIn(other, "own").Labels[v1alpha1.StackSetNamespaceLabel] != "" {
+	if twin.Status.Generated != 1 || twin.Status.Gone != 0 ||
+		e.stackIn(other, "own").Labels[v1alpha1.StackSetNamespaceLabel] != "" {
 		t.Errorf("%+v", twin.Status)
 	}
 	e.pass()

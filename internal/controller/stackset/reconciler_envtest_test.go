@@ -25,14 +25,17 @@ import (
 func TestStackSetCreatesAStackForEachDirectory(t *testing.T) {
 	e := newEnv(t)
 	e.expect("apply dev-app, apply dev-net, apply prod-net", v1alpha1.ReasonRollingOut)
-	if events := e.recordedEvents(); len(events) != 1 || !strings.Contains(events[0], "StacksCreated 3 Stacks created: dev-app, dev-net, prod-net") {
+	if events := e.recordedEvents(); len(events) != 1 ||
+		!strings.Contains(events[0], "StacksCreated 3 Stacks created: dev-app, dev-net, prod-net") {
 		t.Errorf("events %q", events)
 	}
 	s := e.stack("prod-net")
-	if string(s.Spec.Variables[0].Value.Raw) != "3" || s.Labels[envLabel] != "prod" || s.Labels[v1alpha1.StackSetLabel] != "platform" || s.OwnerReferences != nil {
+	if string(s.Spec.Variables[0].Value.Raw) != "3" || s.Labels[envLabel] != "prod" ||
+		s.Labels[v1alpha1.StackSetLabel] != "platform" || s.OwnerReferences != nil {
 		t.Errorf("%+v", s)
 	}
-	if len(s.ManagedFields) != 1 || s.ManagedFields[0].Manager != FieldManager || s.ManagedFields[0].Operation != metav1.ManagedFieldsOperationApply {
+	if len(s.ManagedFields) != 1 || s.ManagedFields[0].Manager != FieldManager ||
+		s.ManagedFields[0].Operation != metav1.ManagedFieldsOperationApply {
 		t.Errorf("managed fields %+v", s.ManagedFields)
 	}
 	if got := e.set.Status; got.Generated != 3 || got.Changing != 3 || !strings.HasPrefix(got.Revision, "main@sha1:") {
@@ -81,11 +84,13 @@ func TestStackSetRestoresFields(t *testing.T) {
 	e.edit("dev-app", func(s *v1alpha1.Stack) { s.Spec.Timeout.Duration *= 2 })
 	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
 	s := e.stack("dev-net")
-	if s.Spec.Apply != v1alpha1.ApplyManual || s.Spec.Workspace != "mine" || s.Labels["own"] != "yes" || len(s.Spec.RequireApprovalFor) != 2 {
+	if s.Spec.Apply != v1alpha1.ApplyManual || s.Spec.Workspace != "mine" || s.Labels["own"] != "yes" ||
+		len(s.Spec.RequireApprovalFor) != 2 {
 		t.Errorf("spec %+v", s.Spec)
 	}
 	events := strings.Join(e.recordedEvents(), "\n")
-	if !strings.Contains(events, "FieldsRestored restored from the template: spec.apply of Stack dev-net (changed by kubectl-edit)") {
+	if !strings.Contains(events, "FieldsRestored restored from the template: spec.apply of Stack dev-net (changed by "+
+		"kubectl-edit)") {
 		t.Errorf("events %s", events)
 	}
 	e.apply("dev-net", "dev-app")
@@ -124,7 +129,8 @@ func TestStackSetSuspendsWhatIsGone(t *testing.T) {
 		directory := strings.ReplaceAll(name, "-", "/")
 		e.push("-" + directory)
 		e.expect("apply "+name, v1alpha1.ReasonComplete)
-		if s := e.stack(name); !s.Spec.Suspend || s.Annotations[v1alpha1.ItemGoneAnnotation] == "" || e.set.Status.Gone != 1 {
+		if s := e.stack(name); !s.Spec.Suspend || s.Annotations[v1alpha1.ItemGoneAnnotation] == "" ||
+			e.set.Status.Gone != 1 {
 			t.Errorf("%s: %+v %+v", name, s.Annotations, e.set.Status)
 		}
 		e.push(directory)
@@ -151,7 +157,8 @@ func TestStackSetDeletesWhatIsConfirmed(t *testing.T) {
 	e.apply("dev-app", "dev-net", "prod-net")
 	e.push("-dev/app")
 	e.settle()
-	if e.ready().Reason != v1alpha1.ReasonAwaitingDeletionConfirmation || e.set.Status.Deletions == nil || e.set.Status.Deletions.Count != 1 {
+	if e.ready().Reason != v1alpha1.ReasonAwaitingDeletionConfirmation || e.set.Status.Deletions == nil ||
+		e.set.Status.Deletions.Count != 1 {
 		t.Fatalf("%+v", e.set.Status)
 	}
 	confirm := func() {
@@ -327,10 +334,12 @@ func TestStackSetWritesNothingWithoutACommit(t *testing.T) {
 // TestStackSetWritesNothingThatTheSchemaRejects checks a template with a wrong value for one directory.
 func TestStackSetWritesNothingThatTheSchemaRejects(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) {
-		s.Template = parse(t, strings.ReplaceAll(template, "apply: Manual", "apply: \"${params.name == 'app' ? 'Perhaps' : 'Manual'}\""))
+		s.Template = parse(t, strings.ReplaceAll(template, "apply: Manual",
+			"apply: \"${params.name == 'app' ? 'Perhaps' : 'Manual'}\""))
 	})
 	e.expect("", v1alpha1.ReasonRenderingFailed)
-	if c := e.ready(); !strings.Contains(c.Message, `spec.template.spec.apply: "Perhaps": `) || !strings.Contains(c.Message, "(directory dev/app)") {
+	if c := e.ready(); !strings.Contains(c.Message, `spec.template.spec.apply: "Perhaps": `) ||
+		!strings.Contains(c.Message, "(directory dev/app)") {
 		t.Errorf("message %s", c.Message)
 	}
 }
@@ -340,7 +349,8 @@ func TestStackSetPreviews(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) { s.Mode = v1alpha1.StackSetPreview })
 	e.expect("", v1alpha1.ReasonPreviewed)
 	p := e.set.Status.Preview
-	if p == nil || strings.Join(p.Create, " ") != "dev-app dev-net prod-net" || len(p.Samples) != 3 || !strings.Contains(string(p.Samples[2].Raw), `"path":"prod/net"`) {
+	if p == nil || strings.Join(p.Create, " ") != "dev-app dev-net prod-net" || len(p.Samples) != 3 ||
+		!strings.Contains(string(p.Samples[2].Raw), `"path":"prod/net"`) {
 		t.Errorf("preview %+v", p)
 	}
 	e.declare(func(s *v1alpha1.StackSet) { s.Spec.Mode = v1alpha1.StackSetCreate })
@@ -355,7 +365,9 @@ func TestStackSetWritesManyInParts(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) {
 		var list []any
 		for i := range mostWrites + 20 {
-			list = append(list, map[string]any{"env": "dev", "name": "n" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + strings.Repeat("y", i/26)})
+			list = append(list,
+				map[string]any{"env": "dev", "name": "n" +
+					strings.Repeat("x", i%7) + string(rune('a'+i%26)) + strings.Repeat("y", i/26)})
 		}
 		var items v1alpha1.StackSetItems
 		for _, entry := range list {
@@ -378,12 +390,15 @@ func TestStackSetWritesManyInParts(t *testing.T) {
 // TestStackSetWritesOnlyWhatItDecidedOn checks Stacks that changed since the decision.
 func TestStackSetWritesOnlyWhatItDecidedOn(t *testing.T) {
 	for name, change := range map[string]func(*env){
-		"one that a user took from the set": func(e *env) { e.edit("dev-net", func(s *v1alpha1.Stack) { s.Labels = nil }) },
+		"one that a user took from the set": func(e *env) {
+			e.edit("dev-net", func(s *v1alpha1.Stack) { s.Labels = nil })
+		},
 		"one that was created again": func(e *env) {
 			s := e.stack("dev-net")
 			apiserver.Must(t, e.Env.Client.Delete(t.Context(), s))
 			e.Gone(s)
-			next := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: s.Labels, Annotations: s.Annotations}, Spec: s.Spec}
+			next := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: s.Labels,
+				Annotations: s.Annotations}, Spec: s.Spec}
 			e.Make(next)
 		},
 	} {
@@ -417,7 +432,8 @@ func TestStackSetWritesOnlyWhatItDecidedOn(t *testing.T) {
 func TestSettingsFileChangesTheStackOfItsDirectory(t *testing.T) {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) { s.Generators[0].Directories.SettingsFile = "cairn.yaml" })
 	settings := func(text string) {
-		_, err := e.remote.Commit(gitserver.Change{Files: map[string]string{"dev/net/cairn.yaml": text, "docs/cairn.yaml": "apply: Automatic"}})
+		_, err := e.remote.Commit(gitserver.Change{Files: map[string]string{"dev/net/cairn.yaml": text,
+			"docs/cairn.yaml": "apply: Automatic"}})
 		apiserver.Must(t, err)
 		e.fetch()
 	}
@@ -425,14 +441,16 @@ func TestSettingsFileChangesTheStackOfItsDirectory(t *testing.T) {
 	settings("variables: [{name: replicas, value: 5}]\ndependsOn: [{name: prod-net}]")
 	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
 	s := e.stack("dev-net")
-	if string(s.Spec.Variables[0].Value.Raw) != "5" || len(s.Spec.DependsOn) != 1 || s.Spec.Apply != v1alpha1.ApplyManual {
+	if string(s.Spec.Variables[0].Value.Raw) != "5" || len(s.Spec.DependsOn) != 1 ||
+		s.Spec.Apply != v1alpha1.ApplyManual {
 		t.Errorf("%+v", s.Spec)
 	}
 	e.edit("dev-net", func(s *v1alpha1.Stack) { s.Spec.DependsOn = nil })
 	e.expect("apply dev-net", v1alpha1.ReasonRollingOut)
 	for text, wrong := range map[string]string{
-		"runner: {serviceAccountName: admin}":                                `dev/net/cairn.yaml: runner.serviceAccountName cannot be set here, and has the value "admin"`,
-		"variables: [{name: a, value: x}]\n# " + strings.Repeat("x", 20_000): "dev/net/cairn.yaml: it has more than 16384 bytes",
+		"runner: {serviceAccountName: admin}": `dev/net/cairn.yaml: runner.serviceAccountName cannot be set here, and has the value "admin"`,
+		"variables: [{name: a, value: x}]\n# " + strings.Repeat("x", 20_000): "dev/net/cairn.yaml: it has more than " +
+			"16384 bytes",
 	} {
 		settings(text)
 		e.push("-dev/app", "dev/new")

@@ -29,7 +29,8 @@ type fleet struct {
 func newFleet(tb testing.TB, directories int) *fleet {
 	tb.Helper()
 	most := int32(20_000)
-	f := &fleet{set: &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "platform", UID: "set", Generation: 1}}}
+	f := &fleet{set: &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "platform", UID: "set",
+		Generation: 1}}}
 	err := yaml.Unmarshal([]byte(`
 metadata: {name: "${params.team}-${params.name}-${params.env}", labels: {env: "${params.env}", directory.cairn.dev/team: "${params.team}"}}
 spec:
@@ -45,10 +46,12 @@ spec:
 	f.set.Spec.MaxStacks = &most
 	f.set.Spec.Generators = []v1alpha1.StackSetGenerator{{Matrix: []v1alpha1.StackSetItems{
 		{Directories: &v1alpha1.StackSetDirectories{Include: []string{"teams/{team}/{name}"}}},
-		{List: []apiextensionsv1.JSON{{Raw: []byte(`{"env": "dev"}`)}, {Raw: []byte(`{"env": "staging"}`)}, {Raw: []byte(`{"env": "prod"}`)}}},
+		{List: []apiextensionsv1.JSON{{Raw: []byte(`{"env": "dev"}`)}, {Raw: []byte(`{"env": "staging"}`)},
+			{Raw: []byte(`{"env": "prod"}`)}}},
 	}}}
 	for i := range directories {
-		f.files = append(f.files, fmt.Sprintf("teams/t%03d/n%05d/main.tf", i%50, i), fmt.Sprintf("teams/t%03d/n%05d/variables.tf", i%50, i))
+		f.files = append(f.files, fmt.Sprintf("teams/t%03d/n%05d/main.tf", i%50, i),
+			fmt.Sprintf("teams/t%03d/n%05d/variables.tf", i%50, i))
 	}
 	var all sets
 	f.known = all.of(f.set)
@@ -91,7 +94,8 @@ func (f *fleet) create(tb testing.TB, d decision.Decision) {
 		}
 		s.UID, s.ResourceVersion, s.Generation = types.UID(s.Name), "1", 1
 		s.Status.ObservedGeneration, s.Status.InputsDigest, s.Status.AppliedInputsDigest = 1, "sha256:a", "sha256:a"
-		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+			ObservedGeneration: 1}}
 		f.stacks = append(f.stacks, s)
 	}
 }
@@ -174,7 +178,8 @@ func BenchmarkSet(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					commit++
-					f.files = append(f.files[:2*directories:2*directories], fmt.Sprintf("teams/t001/%s/main.tf", strings.Repeat("n", commit%20+1)))
+					f.files = append(f.files[:2*directories:2*directories],
+						fmt.Sprintf("teams/t001/%s/main.tf", strings.Repeat("n", commit%20+1)))
 					if d := f.pass(b, fmt.Sprint(commit)); len(d.Writes) != 3 {
 						b.Fatalf("%d writes", len(d.Writes))
 					}

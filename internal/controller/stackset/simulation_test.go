@@ -39,14 +39,14 @@ var (
 
 const namespace, setName = "web", "platform"
 
-// TestStackSetHistories runs the controller of StackSets in random histories of a set, its repository and its Stacks: in
-// processes that are killed at any request, with requests and responses that are lost, and caches that are late. The API
-// server, git and the controller of Stacks are models. Each write is checked when it arrives. After some steps nothing
-// fails any longer: then the set must have the reason that its spec, commit and Stacks result in, with exactly these
-// Stacks, and further reconciles must write nothing. The set has directories, a list, both, or a matrix of both, and
-// users change which. In two of three histories it has Stacks in other namespaces, whose users grant that and withdraw it,
-// and the author and the operator lose permissions there. In one of four histories there are two processes, as if one had not
-// detected yet that it is no longer the leader; the limits of a rollout do not hold then.
+// TestStackSetHistories runs the controller of StackSets in random histories of a set, its repository and its Stacks:
+// in processes that are killed at any request, with requests and responses that are lost, and caches that are late. The
+// API server, git and the controller of Stacks are models. Each write is checked when it arrives. After some steps
+// nothing fails any longer: then the set must have the reason that its spec, commit and Stacks result in, with exactly
+// these Stacks, and further reconciles must write nothing. The set has directories, a list, both, or a matrix of both,
+// and users change which. In two of three histories it has Stacks in other namespaces, whose users grant that and
+// withdraw it, and the author and the operator lose permissions there. In one of four histories there are two
+// processes, as if one had not detected yet that it is no longer the leader; the limits of a rollout do not hold then.
 func TestStackSetHistories(t *testing.T) {
 	ended := map[string]int{}
 	writes := map[string]int{}
@@ -54,7 +54,8 @@ func TestStackSetHistories(t *testing.T) {
 		s := *seed + uint64(i)
 		h := newHistory(t, s)
 		if problem := h.live(); problem != "" {
-			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/stackset -run TestStackSetHistories -histories 1 -seed %d -trace", s, problem, s)
+			t.Fatalf("seed %d: %s\nreplay: go test ./internal/controller/stackset -run TestStackSetHistories "+
+				"-histories 1 -seed %d -trace", s, problem, s)
 		}
 		ended[h.ended]++
 		for what, n := range h.count {
@@ -63,7 +64,8 @@ func TestStackSetHistories(t *testing.T) {
 	}
 	t.Logf("ended: %v; writes: %v", ended, writes)
 	if *histories >= 500 {
-		for _, what := range []string{"create", "change", "suspend", "release", "delete", "of a move", "that keeps an ignored field",
+		for _, what := range []string{"create", "change", "suspend", "release", "delete", "of a move",
+			"that keeps an ignored field",
 			"create elsewhere", "change elsewhere", "suspend elsewhere"} {
 			if writes[what] == 0 {
 				t.Errorf("no history had the write %s", what)
@@ -108,9 +110,11 @@ func newHistory(t *testing.T, seed uint64) *history {
 	atOnce = 1 // so that a history follows from its seed
 	t.Cleanup(func() { atOnce = before })
 	h := &history{
-		rand: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), meaning: map[string][]string{},
-		has: map[types.UID]map[string]bool{}, changing: map[types.UID]string{}, suspended: map[string]map[types.UID]bool{},
-		joined: map[types.UID]bool{}, count: map[string]int{},
+		rand: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC),
+		meaning: map[string][]string{},
+		has:     map[types.UID]map[string]bool{}, changing: map[types.UID]string{},
+		suspended: map[string]map[types.UID]bool{},
+		joined:    map[types.UID]bool{}, count: map[string]int{},
 	}
 	h.git, h.api = newGitModel(h), newAPIModel(h)
 	for _, namespace := range others {
@@ -254,7 +258,8 @@ type process struct {
 	seen int
 	due  *time.Time
 	busy bool
-	// step is what the current reconcile has read and done, and confirmations the values of the annotation since it began.
+	// step is what the current reconcile has read and done, and confirmations the values of the annotation since it
+	// began.
 	step          step
 	confirmations []string
 	// granted are the grants that a namespace had since the reconcile began, or since it read them from the API server.
@@ -296,7 +301,8 @@ func (p *process) start() {
 	p.relist()
 	mirrors := &mirrors{p, p.instance}
 	p.reconciler = &Reconciler{
-		Client: &kube{process: p, of: p.instance}, Live: &kube{process: p, of: p.instance, live: true}, Mirrors: mirrors, Tree: mirrors.tree,
+		Client: &kube{process: p, of: p.instance}, Live: &kube{process: p, of: p.instance, live: true},
+		Mirrors: mirrors, Tree: mirrors.tree,
 		Events: noEvents{}, Clock: func() time.Time { return p.now },
 	}
 	p.enqueue(p.now)
@@ -325,7 +331,8 @@ func (p *process) receive() bool {
 	if e.ofSet {
 		before := p.set
 		p.set = e.set
-		if before == nil || e.set == nil || before.UID != e.set.UID || before.Generation != e.set.Generation || !maps.Equal(before.Annotations, e.set.Annotations) {
+		if before == nil || e.set == nil || before.UID != e.set.UID || before.Generation != e.set.Generation ||
+			!maps.Equal(before.Annotations, e.set.Annotations) {
 			p.enqueue(p.now)
 		}
 		return true
@@ -368,7 +375,8 @@ func (p *process) work() bool {
 	of := p.instance
 	p.tracef("process %d reconciles", slices.Index(p.processes, p))
 	ctx := logr.NewContext(context.Background(), logr.Discard())
-	result, err := p.reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: setName}})
+	result, err := p.reconciler.Reconcile(ctx,
+		ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: setName}})
 	if of != p.instance {
 		return true
 	}
@@ -384,7 +392,8 @@ func (p *process) work() bool {
 }
 
 // wanted is what a set generates from a tree, by the name of the Stack that has it, and why that is not known.
-func (h *history) wanted(set *v1alpha1.StackSet, tree string, there map[string]*v1alpha1.Stack) (map[string]decision.Rendered, string) {
+func (h *history) wanted(set *v1alpha1.StackSet, tree string,
+	there map[string]*v1alpha1.Stack) (map[string]decision.Rendered, string) {
 	for _, m := range set.Spec.Moved {
 		if from, to := namespaceOf(m.From), namespaceOf(m.To); from != to {
 			return nil, v1alpha1.ReasonGeneratorsInvalid
@@ -483,7 +492,8 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 		p.applied(now)
 	}
 	decided := p.step.listed[keyOf(now)] // one that was new then has no limits
-	if now.Generation == before.Generation || decided == nil || decided.Status.AppliedInputsDigest == "" || len(p.processes) > 1 {
+	if now.Generation == before.Generation || decided == nil || decided.Status.AppliedInputsDigest == "" ||
+		len(p.processes) > 1 {
 		return
 	}
 	// The limits of a rollout.
@@ -497,11 +507,13 @@ func (p *process) checkApply(before, now *v1alpha1.Stack, manager, rendered stri
 		if !mayWrite(set, p.step.cached, name) {
 			continue
 		}
-		if s := p.api.stacks[name]; s != nil && isOwn(s) && s.DeletionTimestamp == nil && !s.Spec.Suspend && p.changing[s.UID] == one.Digest {
+		if s := p.api.stacks[name]; s != nil && isOwn(s) && s.DeletionTimestamp == nil && !s.Spec.Suspend &&
+			p.changing[s.UID] == one.Digest {
 			n++
 		}
 		s := p.step.listed[name]
-		if s == nil || !isOwn(s) || s.Status.AppliedInputsDigest == "" || s.DeletionTimestamp != nil || s.Spec.Suspend || p.joined[s.UID] {
+		if s == nil || !isOwn(s) || s.Status.AppliedInputsDigest == "" || s.DeletionTimestamp != nil ||
+			s.Spec.Suspend || p.joined[s.UID] {
 			continue
 		}
 		if group(order, one.Labels) < group(order, now.Labels) && !p.has[s.UID][one.Digest] {
@@ -648,7 +660,8 @@ func (p *process) checkDelete(s *v1alpha1.Stack) {
 
 // checkReport records what a reported digest stands for.
 func (p *process) checkReport(next *v1alpha1.StackSet) {
-	if d := next.Status.Deletions; d == nil || (p.step.set.Status.Deletions != nil && p.step.set.Status.Deletions.Digest == d.Digest) {
+	if d := next.Status.Deletions; d == nil ||
+		(p.step.set.Status.Deletions != nil && p.step.set.Status.Deletions.Digest == d.Digest) {
 		return
 	}
 	want, problem := p.wanted(p.step.set, p.step.tree, p.step.listed)
@@ -852,7 +865,8 @@ func templateOf(name, workspace string) v1alpha1.StackSetTemplate {
 	return v1alpha1.StackSetTemplate{
 		Metadata: v1alpha1.StackSetMetadata{Name: name, Labels: map[string]string{envLabel: "${params.env}"}},
 		Spec: apiextensionsv1.JSON{Raw: fmt.Appendf(nil,
-			`{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s"%s}`, workspace, more)},
+			`{"source":{"git":{"repository":{"name":"infra"},"path":"${directory}"}},"workspace":"%s"%s}`,
+			workspace, more)},
 	}
 }
 
@@ -879,18 +893,21 @@ func listOf(entries ...string) (items v1alpha1.StackSetItems) {
 // generate gives a set one of the generators, with the name that their items need.
 func (h *history) generate(s *v1alpha1.StackSetSpec, kind int) {
 	directories := v1alpha1.StackSetItems{Directories: &v1alpha1.StackSetDirectories{Include: []string{"{env}/{name}"}}}
-	entries := []string{`{"env":"dev","name":"e"}`, `{"env":"prod","name":"x"}`, `{"env":"dev","name":"y"}`, `{"env":"prod","name":"z"}`}
+	entries := []string{`{"env":"dev","name":"e"}`, `{"env":"prod","name":"x"}`, `{"env":"dev","name":"y"}`,
+		`{"env":"prod","name":"z"}`}
 	half := entries[:1+h.rand.IntN(len(entries))]
 	s.Repository = &v1alpha1.RepositoryRef{Name: "infra"}
 	switch kind {
 	case 0:
 		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: directories}}
 	case 1: // both have dev-e
-		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: directories}, {StackSetItems: listOf(half[min(1, len(half)-1):]...)}}
+		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: directories},
+			{StackSetItems: listOf(half[min(1, len(half)-1):]...)}}
 	case 2:
 		directories.Directories.Exclude = []string{"prod/*"}
 		sizes := []string{`{"size":"s"}`, `{"size":"l"}`}
-		s.Generators = []v1alpha1.StackSetGenerator{{Matrix: []v1alpha1.StackSetItems{directories, listOf(sizes[:1+h.rand.IntN(2)]...)}}}
+		s.Generators = []v1alpha1.StackSetGenerator{
+			{Matrix: []v1alpha1.StackSetItems{directories, listOf(sizes[:1+h.rand.IntN(2)]...)}}}
 	default:
 		s.Repository = nil
 		s.Generators = []v1alpha1.StackSetGenerator{{StackSetItems: listOf(half...)}}
@@ -900,7 +917,8 @@ func (h *history) generate(s *v1alpha1.StackSetSpec, kind int) {
 func (a *apiModel) newSet() {
 	a.version++
 	set := &v1alpha1.StackSet{}
-	set.Namespace, set.Name, set.UID, set.Generation = namespace, setName, types.UID(fmt.Sprintf("set-%d", a.version)), 1
+	set.Namespace, set.Name, set.UID, set.Generation = namespace, setName, types.UID(
+		fmt.Sprintf("set-%d", a.version)), 1
 	set.Spec = v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate}
 	a.generate(&set.Spec, a.usual)
 	set.Spec.Template = templateOf(plainOf(&set.Spec), "w0")
@@ -938,20 +956,25 @@ func (h *history) changeSpec() {
 		case n == 9:
 			s.Template = templateOf(plainOf(s)+"-x", "w0")
 		case n < 12:
-			s.Prune = []v1alpha1.StackSetPrune{v1alpha1.PruneKeep, v1alpha1.PruneDelete, v1alpha1.PruneDelete}[h.rand.IntN(3)]
+			s.Prune = []v1alpha1.StackSetPrune{v1alpha1.PruneKeep, v1alpha1.PruneDelete,
+				v1alpha1.PruneDelete}[h.rand.IntN(3)]
 		case n < 14:
-			s.MaxDeletions = []*intstr.IntOrString{nil, new(intstr.FromInt32(0)), new(intstr.FromInt32(2)), new(intstr.FromString("50%")), new(intstr.FromString("100%"))}[h.rand.IntN(5)]
+			s.MaxDeletions = []*intstr.IntOrString{nil, new(intstr.FromInt32(0)), new(intstr.FromInt32(2)),
+				new(intstr.FromString("50%")), new(intstr.FromString("100%"))}[h.rand.IntN(5)]
 		case n == 14:
 			s.Mode = v1alpha1.StackSetPreview
 		case n < 17:
 			s.Mode = v1alpha1.StackSetCreate
 		case n < 19:
-			s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1 + h.rand.IntN(3))), PauseAfterFailures: new(int32(1 + h.rand.IntN(3)))}
+			s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1 + h.rand.IntN(3))),
+				PauseAfterFailures: new(int32(1 + h.rand.IntN(3)))}
 			if h.rand.IntN(2) == 0 {
-				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{envLabel: "dev"}}, {MatchLabels: map[string]string{envLabel: "prod"}}}
+				s.Rollout.Order = []metav1.LabelSelector{{MatchLabels: map[string]string{envLabel: "dev"}},
+					{MatchLabels: map[string]string{envLabel: "prod"}}}
 			}
 		case n < 21:
-			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}, {"spec.timeout", "spec.workspace"}, {"spec.deletionPolicy"}}[h.rand.IntN(5)]
+			s.Ignore = [][]string{nil, {"spec.suspend"}, {"spec.timeout"}, {"spec.timeout", "spec.workspace"},
+				{"spec.deletionPolicy"}}[h.rand.IntN(5)]
 		case n < 23: // also half a list
 			h.generate(s, h.usual)
 		case n < 24:
@@ -963,7 +986,8 @@ func (h *history) changeSpec() {
 			}
 		}
 		s.Template.Metadata.Namespace = h.place.expression
-		h.tracef("spec: %s %s %s %s, prune %s, maxDeletions %v, %+v, moved %v, ignore %v", s.Mode, mustJSON(s.Generators), s.Template.Metadata.Name,
+		h.tracef("spec: %s %s %s %s, prune %s, maxDeletions %v, %+v, moved %v, ignore %v", s.Mode,
+			mustJSON(s.Generators), s.Template.Metadata.Name,
 			s.Template.Spec.Raw, s.Prune, s.MaxDeletions, s.Rollout, s.Moved, s.Ignore)
 	})
 }
@@ -1033,7 +1057,10 @@ func (h *history) changeStack() {
 	if there == nil {
 		if what < 3 {
 			of := []string{"", "other", setName}[what]
-			h.api.edit(name, func(s *v1alpha1.Stack) { label(of)(s); s.Spec.Source.Inline = map[string]string{"main.tf": ""} })
+			h.api.edit(name, func(s *v1alpha1.Stack) {
+				label(of)(s)
+				s.Spec.Source.Inline = map[string]string{"main.tf": ""}
+			})
 			h.joined[h.api.stacks[name].UID] = true
 		}
 		return
@@ -1047,7 +1074,9 @@ func (h *history) changeStack() {
 	case 2:
 		if there.DeletionTimestamp == nil { // created again, as it was
 			h.api.put(name, nil)
-			h.api.edit(name, func(s *v1alpha1.Stack) { s.Labels, s.Annotations, s.Spec = there.Labels, there.Annotations, there.Spec })
+			h.api.edit(name, func(s *v1alpha1.Stack) {
+				s.Labels, s.Annotations, s.Spec = there.Labels, there.Annotations, there.Spec
+			})
 			h.joined[h.api.stacks[name].UID] = true
 		}
 	case 3:
@@ -1115,7 +1144,8 @@ func (h *history) stackStep(all bool) (busy bool) {
 		case s.Status.ObservedGeneration == s.Generation && ready != nil && (all || h.rand.IntN(3) > 0):
 			reason, status = "Applied", metav1.ConditionTrue
 		case s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionUnknown:
-			reason, status = []string{v1alpha1.ReasonRunFailed, v1alpha1.ReasonAwaitingApproval}[h.rand.IntN(2)], metav1.ConditionFalse
+			reason, status = []string{v1alpha1.ReasonRunFailed,
+				v1alpha1.ReasonAwaitingApproval}[h.rand.IntN(2)], metav1.ConditionFalse
 		}
 		if status == metav1.ConditionUnknown {
 			s.Status.InputsDigest = fmt.Sprintf("sha256:%d", s.Generation)
@@ -1133,7 +1163,8 @@ func (h *history) stackStep(all bool) (busy bool) {
 		}
 		s.Status.ObservedGeneration = s.Generation
 		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: s.Generation, LastTransitionTime: metav1.Time{Time: h.now},
+			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, ObservedGeneration: s.Generation,
+			LastTransitionTime: metav1.Time{Time: h.now},
 		})
 		h.tracef("Stack %s is %s", name, reason)
 		h.api.put(name, s)
@@ -1151,7 +1182,8 @@ func (h *history) applied(s *v1alpha1.Stack) {
 }
 
 func isReady(s *v1alpha1.Stack) bool {
-	return s.Status.ObservedGeneration == s.Generation && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady)
+	return s.Status.ObservedGeneration == s.Generation && apimeta.IsStatusConditionTrue(s.Status.Conditions,
+		v1alpha1.ConditionReady)
 }
 
 // end has users correct everything that they can, in most histories.
@@ -1163,7 +1195,8 @@ func (h *history) end() {
 	}
 	if h.rand.IntN(4) > 0 {
 		h.api.changeSet(func(s *v1alpha1.StackSet) {
-			s.Spec.Mode, s.Spec.MaxDeletions, s.Spec.Moved = v1alpha1.StackSetCreate, new(intstr.FromString("100%")), nil
+			s.Spec.Mode, s.Spec.MaxDeletions, s.Spec.Moved = v1alpha1.StackSetCreate, new(
+				intstr.FromString("100%")), nil
 			s.Spec.Template = templateOf(plainOf(&s.Spec), "w9")
 			if s.Spec.Template.Metadata.Namespace = h.place.expression; h.wide {
 				s.Spec.Namespaces = slices.Clone(others)

@@ -12,18 +12,20 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-// newUnits is a set for the Terragrunt units of a repository: vpc <- db <- app, with a file that they include and the code
-// that they run.
+// newUnits is a set for the Terragrunt units of a repository: vpc <- db <- app, with a file that they include and the
+// code that they run.
 func newUnits(t *testing.T) *env {
 	e := newEnv(t, func(s *v1alpha1.StackSetSpec) {
 		s.Generators = []v1alpha1.StackSetGenerator{{Terragrunt: &v1alpha1.StackSetTerragrunt{
 			Include: []string{"live/{env}/{name}"}, Exclude: []string{"live/*/legacy"},
 		}}}
-		s.Template = parse(t, strings.ReplaceAll(template, "timeout: 60m", "engine: {name: Terragrunt}\n  backend: {fromCode: true}"))
+		s.Template = parse(t, strings.ReplaceAll(template, "timeout: 60m",
+			"engine: {name: Terragrunt}\n  backend: {fromCode: true}"))
 	})
 	e.Reconciler.Units = closure.New(closure.Options{})
 	e.commit(map[string]string{
-		"root.hcl": "terraform {\n  source = \"${get_repo_root()}/code\"\n}\n", "code/main.tf": "output \"id\" { value = 1 }\n",
+		"root.hcl":                     "terraform {\n  source = \"${get_repo_root()}/code\"\n}\n",
+		"code/main.tf":                 "output \"id\" { value = 1 }\n",
 		"live/prod/vpc/terragrunt.hcl": unitOf(), "live/prod/db/terragrunt.hcl": unitOf("../vpc"),
 		"live/prod/app/terragrunt.hcl": unitOf("../db", "../legacy"), "live/prod/legacy/terragrunt.hcl": unitOf(),
 	})
@@ -56,8 +58,8 @@ func (e *env) after(name string) string {
 	return strings.Join(names, " ")
 }
 
-// TestStackSetOrdersTerragruntUnits checks units of a Git repository: each has a Stack whose spec.dependsOn has the order,
-// a commit that changes the order changes one Stack, and nothing is written while the order is not known.
+// TestStackSetOrdersTerragruntUnits checks units of a Git repository: each has a Stack whose spec.dependsOn has the
+// order, a commit that changes the order changes one Stack, and nothing is written while the order is not known.
 func TestStackSetOrdersTerragruntUnits(t *testing.T) {
 	e := newUnits(t)
 	e.expect("apply prod-app, apply prod-db, apply prod-vpc", v1alpha1.ReasonRollingOut)

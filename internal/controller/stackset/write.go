@@ -20,8 +20,8 @@ import (
 const (
 	// FieldManager owns what the template has.
 	FieldManager = "cairn-stackset"
-	// GoneManager owns the suspension of a Stack that is not generated any more: a Stack that a user suspended too stays
-	// so when its directory returns.
+	// GoneManager owns the suspension of a Stack that is not generated any more: a Stack that a user suspended too
+	// stays so when its directory returns.
 	GoneManager = "cairn-stackset-gone"
 	// mostWrites is how many Stacks are written in one reconcile. Deletions are all in one: what is left of a confirmed
 	// list is another list.
@@ -45,8 +45,8 @@ type outcome struct {
 	err   error
 }
 
-// write does the writes of a decision, as far as one reconcile does. A Stack that cannot be written does not hold up the
-// others, and is tried again later.
+// write does the writes of a decision, as far as one reconcile does. A Stack that cannot be written does not hold up
+// the others, and is tried again later.
 func (r *Reconciler) write(ctx context.Context, w decision.Snapshot, d decision.Decision, k *known) outcome {
 	out := outcome{done: map[decision.Action][]string{}}
 	waits := func(one decision.Write) bool { return k.waits(w, one) }
@@ -277,7 +277,8 @@ func (r *Reconciler) change(
 
 // suspend suspends a Stack that is not generated any more.
 func (r *Reconciler) suspend(ctx context.Context, one decision.Write, live *v1alpha1.Stack) error {
-	_, err := r.applyGone(ctx, live, map[string]any{"suspend": true}, map[string]string{v1alpha1.ItemGoneAnnotation: one.Why})
+	_, err := r.applyGone(ctx, live, map[string]any{"suspend": true},
+		map[string]string{v1alpha1.ItemGoneAnnotation: one.Why})
 	return err
 }
 

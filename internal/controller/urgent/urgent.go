@@ -1,5 +1,5 @@
-// Package urgent puts what a user waits for before all else in the queue of a controller: behind the thousands of Stacks
-// that a StackSet creates at once, a change of a user would wait for minutes.
+// Package urgent puts what a user waits for before all else in the queue of a controller: behind the thousands of
+// Stacks that a StackSet creates at once, a change of a user would wait for minutes.
 package urgent
 
 import (
@@ -38,9 +38,11 @@ func Users() handler.EventHandler {
 			}
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			asked := e.ObjectOld.GetAnnotations()[v1alpha1.RequestedAtAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.RequestedAtAnnotation]
+			asked := e.ObjectOld.GetAnnotations()[v1alpha1.RequestedAtAnnotation] !=
+				e.ObjectNew.GetAnnotations()[v1alpha1.RequestedAtAnnotation]
 			changed := e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() && byUser(e.ObjectNew)
-			if asked || changed || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() {
+			if asked || changed || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().
+				IsZero() {
 				First(q, client.ObjectKeyFromObject(e.ObjectNew))
 			}
 		},

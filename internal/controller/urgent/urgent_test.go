@@ -27,7 +27,8 @@ func asked(s *v1alpha1.Stack)    { s.Annotations[v1alpha1.RequestedAtAnnotation]
 func deleting(s *v1alpha1.Stack) { s.DeletionTimestamp = new(metav1.Now()) }
 
 func run(cause v1alpha1.CauseType, by string) *v1alpha1.Run {
-	return &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"}, Spec: v1alpha1.RunSpec{Cause: v1alpha1.Cause{Type: cause, By: by}}}
+	return &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"},
+		Spec: v1alpha1.RunSpec{Cause: v1alpha1.Cause{Type: cause, By: by}}}
 }
 
 func TestUsersComeFirst(t *testing.T) {
@@ -37,18 +38,19 @@ func TestUsersComeFirst(t *testing.T) {
 		event any
 		first bool
 	}{
-		"a Stack is created":                       {created(stack("net")), true},
-		"a Stack is there when the process starts": {event.CreateEvent{Object: stack("net"), IsInInitialList: true}, false},
-		"a StackSet creates a Stack":               {created(stack("net", ofSet)), false},
-		"a Stack is changed":                       {updated(stack("net"), stack("net", changed)), true},
-		"a StackSet changes a Stack":               {updated(stack("net"), stack("net", changed, ofSet)), false},
-		"the status is written":                    {updated(stack("net"), stack("net")), false},
-		"a Run of a Stack of a set is requested":   {updated(stack("net", ofSet), stack("net", ofSet, asked)), true},
-		"a Stack of a set is deleted":              {updated(stack("net", ofSet), stack("net", ofSet, deleting)), true},
-		"the Run of a change":                      {created(run(v1alpha1.CauseSpec, "alice")), true},
-		"the Run of a commit":                      {created(run(v1alpha1.CauseCommit, "")), true},
-		"the first Run of a Stack of a set":        {created(run(v1alpha1.CauseSpec, "stackset:platform")), false},
-		"a drift check":                            {created(run(v1alpha1.CauseDrift, "")), false},
+		"a Stack is created": {created(stack("net")), true},
+		"a Stack is there when the process starts": {event.CreateEvent{Object: stack("net"), IsInInitialList: true},
+			false},
+		"a StackSet creates a Stack":             {created(stack("net", ofSet)), false},
+		"a Stack is changed":                     {updated(stack("net"), stack("net", changed)), true},
+		"a StackSet changes a Stack":             {updated(stack("net"), stack("net", changed, ofSet)), false},
+		"the status is written":                  {updated(stack("net"), stack("net")), false},
+		"a Run of a Stack of a set is requested": {updated(stack("net", ofSet), stack("net", ofSet, asked)), true},
+		"a Stack of a set is deleted":            {updated(stack("net", ofSet), stack("net", ofSet, deleting)), true},
+		"the Run of a change":                    {created(run(v1alpha1.CauseSpec, "alice")), true},
+		"the Run of a commit":                    {created(run(v1alpha1.CauseCommit, "")), true},
+		"the first Run of a Stack of a set":      {created(run(v1alpha1.CauseSpec, "stackset:platform")), false},
+		"a drift check":                          {created(run(v1alpha1.CauseDrift, "")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := priorityqueue.New[reconcile.Request]("test")

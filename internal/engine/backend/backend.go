@@ -76,11 +76,14 @@ var All = []Plugin{
 	plain{name: "gcs", needs: []need{{"bucket", ""}}, secret: []string{"access_token", "encryption_key"}},
 	plain{
 		name: "azurerm", needs: []need{{"storage_account_name", ""}, {"container_name", ""}, {"key", ""}},
-		secret: []string{"access_key", "sas_token", "client_secret", "client_certificate", "client_certificate_password", "oidc_token", "oidc_request_token"},
+		secret: []string{"access_key", "sas_token", "client_secret", "client_certificate",
+			"client_certificate_password", "oidc_token", "oidc_request_token"},
 	},
-	plain{name: "kubernetes", needs: []need{{"secret_suffix", ""}}, secret: []string{"token", "password", "client_key"}},
+	plain{name: "kubernetes", needs: []need{{"secret_suffix", ""}},
+		secret: []string{"token", "password", "client_key"}},
 	plain{name: "pg", secret: []string{"conn_str"}},
-	plain{name: "http", needs: []need{{"address", "TF_HTTP_ADDRESS"}}, secret: []string{"password", "client_private_key_pem"}},
+	plain{name: "http", needs: []need{{"address", "TF_HTTP_ADDRESS"}},
+		secret: []string{"password", "client_private_key_pem"}},
 	plain{name: "consul", needs: []need{{"path", ""}}, secret: []string{"access_token", "http_auth"}},
 }
 
@@ -119,8 +122,8 @@ func (p plain) Validate(c Config) error {
 func (p plain) check(c Config) error {
 	for _, name := range p.secret {
 		if _, ok := c.Values[name]; ok {
-			return fmt.Errorf("config.%s is a secret, and all users who may read the Stack would read it: put it into a "+
-				"Secret, which configFrom names", name)
+			return fmt.Errorf("config.%s is a secret, and all users who may read the Stack would read it: "+
+				"put it into a Secret, which configFrom names", name)
 		}
 	}
 	for _, n := range p.needs {

@@ -26,20 +26,25 @@ func TestValidate(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"s3 with all arguments":         {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`)}, ""},
-		"no bucket":                     {"s3", Config{Values: values(t, `{"key":"k"}`)}, "backend s3 needs config.bucket"},
-		"a bucket of a Secret":          {"s3", Config{Values: values(t, `{"key":"k"}`), Secrets: map[string]string{"bucket": "b"}}, ""},
+		"s3 with all arguments": {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`)}, ""},
+		"no bucket": {"s3", Config{Values: values(t, `{"key":"k"}`)},
+			"backend s3 needs config.bucket"},
+		"a bucket of a Secret": {"s3",
+			Config{Values: values(t, `{"key":"k"}`), Secrets: map[string]string{"bucket": "b"}}, ""},
 		"a Secret that is not read yet": {"s3", Config{More: true}, ""},
-		"a secret in plain text":        {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)}, "config.secret_key is a secret"},
-		"created by Cairn":              {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
-		"gcs created by Cairn":          {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn creates buckets for s3 only"},
-		"pg by the environment":         {"pg", Config{}, ""},
-		"pg in plain text":              {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)}, "config.conn_str is a secret"},
-		"http by the environment":       {"http", Config{Env: []string{"TF_HTTP_ADDRESS"}}, ""},
-		"http without an address":       {"http", Config{}, "backend http needs config.address"},
-		"an unknown type":               {"oss", Config{Values: values(t, `{"anything":1}`)}, ""},
-		"local":                         {"local", Config{}, "a local state is gone with its pod"},
-		"cloud":                         {"cloud", Config{}, "backend cloud runs the engine elsewhere"},
+		"a secret in plain text": {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)},
+			"config.secret_key is a secret"},
+		"created by Cairn": {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
+		"gcs created by Cairn": {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true},
+			"create: Cairn creates buckets for s3 only"},
+		"pg by the environment": {"pg", Config{}, ""},
+		"pg in plain text": {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)},
+			"config.conn_str is a secret"},
+		"http by the environment": {"http", Config{Env: []string{"TF_HTTP_ADDRESS"}}, ""},
+		"http without an address": {"http", Config{}, "backend http needs config.address"},
+		"an unknown type":         {"oss", Config{Values: values(t, `{"anything":1}`)}, ""},
+		"local":                   {"local", Config{}, "a local state is gone with its pod"},
+		"cloud":                   {"cloud", Config{}, "backend cloud runs the engine elsewhere"},
 	} {
 		got := ""
 		if err := Of(test.kind).Validate(test.config); err != nil {
@@ -52,17 +57,23 @@ func TestValidate(t *testing.T) {
 }
 
 func TestMergeWithTheBackendBlock(t *testing.T) {
-	spec := Config{Values: values(t, `{"bucket":"b","key":"k"}`), Secrets: map[string]string{"access_key": "me"}, Create: true}
+	spec := Config{Values: values(t, `{"bucket":"b","key":"k"}`), Secrets: map[string]string{"access_key": "me"},
+		Create: true}
 	for name, test := range map[string]struct {
 		block       map[string]json.RawMessage
 		whole, rest string
 		create      bool
 	}{
-		"an empty block":                                   {nil, `{"bucket":"b","key":"k"} me`, `{"bucket":"b","key":"k"} me`, true},
-		"an argument of the block wins":                    {values(t, `{"key":"mine"}`), `{"bucket":"b","key":"mine"} me`, `{"bucket":"b"} me`, true},
-		"a complete block of the code":                     {values(t, `{"bucket":"c","key":"mine"}`), `{"bucket":"c","key":"mine"} `, `null `, true},
-		"an argument of the block overrides a Secret":      {values(t, `{"access_key":"you"}`), `{"access_key":"you","bucket":"b","key":"k"} `, `{"bucket":"b","key":"k"} `, true},
-		"nothing is created for a value that is not known": {map[string]json.RawMessage{"bucket": nil}, `{"key":"k"} me`, `{"key":"k"} me`, false},
+		"an empty block": {nil, `{"bucket":"b","key":"k"} me`,
+			`{"bucket":"b","key":"k"} me`, true},
+		"an argument of the block wins": {values(t, `{"key":"mine"}`),
+			`{"bucket":"b","key":"mine"} me`, `{"bucket":"b"} me`, true},
+		"a complete block of the code": {values(t, `{"bucket":"c","key":"mine"}`),
+			`{"bucket":"c","key":"mine"} `, `null `, true},
+		"an argument of the block overrides a Secret": {values(t, `{"access_key":"you"}`),
+			`{"access_key":"you","bucket":"b","key":"k"} `, `{"bucket":"b","key":"k"} `, true},
+		"nothing is created for a value that is not known": {map[string]json.RawMessage{"bucket": nil},
+			`{"key":"k"} me`, `{"key":"k"} me`, false},
 	} {
 		whole, rest := spec.Beside(Of("s3"), test.block)
 		text := func(c Config) string {
@@ -168,14 +179,17 @@ func TestCreateBucket(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	at, _ := json.Marshal(map[string]string{"s3": server.URL})
-	c := Config{Values: values(t, `{"bucket":"b","key":"k","region":"eu-west-1","use_path_style":true,"endpoints":`+string(at)+`}`)}
+	c := Config{Values: values(t, `{"bucket":"b","key":"k","region":"eu-west-1","use_path_style":true,"endpoints":`+
+		string(at)+`}`)}
 	environ := []string{"AWS_ACCESS_KEY_ID=me", "AWS_SECRET_ACCESS_KEY=mine"}
 	lines, err := Of("s3").Ensure(t.Context(), c, environ)
-	if diff := cmp.Diff([]string{"made bucket b", "this server cannot keep the public out of bucket b"}, lines); err != nil || diff != "" {
+	if diff := cmp.Diff([]string{"made bucket b", "this server cannot keep the public out of bucket b"},
+		lines); err != nil || diff != "" {
 		t.Fatalf("%v %s", err, diff)
 	}
 	all := strings.Join(requests, "\n")
-	for _, want := range []string{"<LocationConstraint>eu-west-1<", "<Status>Enabled<", "<SSEAlgorithm>AES256<", "publicAccessBlock"} {
+	for _, want := range []string{"<LocationConstraint>eu-west-1<", "<Status>Enabled<", "<SSEAlgorithm>AES256<",
+		"publicAccessBlock"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no request contains %s:\n%s", want, all)
 		}

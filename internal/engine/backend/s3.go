@@ -85,7 +85,8 @@ func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (ma
 	}{
 		{"keep versions in", func() error {
 			_, err := c.PutBucketVersioning(ctx, &buckets.PutBucketVersioningInput{
-				Bucket: &name, VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+				Bucket: &name, VersioningConfiguration: &types.VersioningConfiguration{
+					Status: types.BucketVersioningStatusEnabled},
 			})
 			return err
 		}},
@@ -236,7 +237,8 @@ func (a arguments) aws(ctx context.Context, environ []string) (aws.Config, error
 		token = variable(environ, "AWS_SESSION_TOKEN")
 	}
 	if id != "" {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, key, token)))
+		options = append(options,
+			config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, key, token)))
 	}
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {

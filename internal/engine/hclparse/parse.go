@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// MaxBytes is the most bytes of a text that Parse reads: four times the largest file of ten large public repositories,
-	// which is modules/connectivity/locals.tf of Azure/terraform-azurerm-caf-enterprise-scale with 129,716 bytes.
+	// MaxBytes is the most bytes of a text that Parse reads: four times the largest file of ten large public
+	// repositories, which is modules/connectivity/locals.tf of Azure/terraform-azurerm-caf-enterprise-scale with
+	// 129,716 bytes.
 	MaxBytes = 512 << 10
 	// MaxTokens is the most tokens of a text in HCL, and the most values of a text in JSON. The largest files of those
 	// repositories have a token for 4 to 8 bytes, and at most 17,134 tokens. So MaxBytes of the densest have 129,000. A
@@ -27,8 +28,8 @@ const (
 	// maxCopied is how many bytes HCL's parser may copy to join the lines of texts: it copies all lines before for each
 	// further one. A heredoc of 10,000 lines with 200 KB takes that much.
 	maxCopied = 1 << 30
-	// small is the size of a text that cannot reach MaxTokens or maxCopied, so that it needs no lexer before the parser's
-	// own.
+	// small is the size of a text that cannot reach MaxTokens or maxCopied, so that it needs no lexer before the
+	// parser's own.
 	small = 32 << 10
 )
 
@@ -127,7 +128,8 @@ func parse(text []byte, name string, isJSON bool) (hcl.Body, error) {
 const (
 	// weight is the most bytes of memory for each byte of a text, which test/attacks measures.
 	weight = 256
-	// memory is how many bytes all texts that are parsed at the same time may take: one of MaxBytes, or many small ones.
+	// memory is how many bytes all texts that are parsed at the same time may take: one of MaxBytes, or many small
+	// ones.
 	memory = MaxBytes * weight
 )
 

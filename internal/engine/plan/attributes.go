@@ -152,9 +152,11 @@ func (d *differ) leaf(s state) {
 	}
 	changed := Attribute{
 		Path: pathOf(d.path), Sensitive: s.sensitive(), Unknown: unknown, Forces: d.forces(),
-		Before: shown(s.before, s.beforeSensitive, s.sensitive()), After: shown(s.after, s.afterSensitive, s.sensitive()),
+		Before: shown(s.before, s.beforeSensitive, s.sensitive()),
+		After:  shown(s.after, s.afterSensitive, s.sensitive()),
 	}
-	d.left.take(attributeWeight + len(changed.Path) + len(changed.Before) + len(changed.After) + len(d.replace)) // which were all looked at
+	// which were all looked at
+	d.left.take(attributeWeight + len(changed.Path) + len(changed.Before) + len(changed.After) + len(d.replace))
 	d.changed = append(d.changed, changed)
 }
 

@@ -28,16 +28,18 @@ func TestMemoryOfAView(t *testing.T) {
 	}
 	changes := func(text string) string { return `{"format_version":"1.2","resource_changes":[` + text + `]}` }
 	for name, text := range map[string]string{
-		"numbers":                        changes(change(`"after":{"a":[` + list("1") + `]}`)),
-		"lists in lists":                 changes(change(`"after":{"a":[` + list("[[1]]") + `]}`)),
-		"empty objects":                  changes(change(`"after":{"a":[` + list("{}") + `]}`)),
-		"names":                          changes(change(`"after":{` + names.String() + `"z":1}`)),
-		"long paths":                     changes(change(`"after":` + deep)),
-		"marks":                          changes(change(`"after_sensitive":[` + list("{}") + `],"after":{"b":1}`)),
-		"paths":                          changes(change(`"replace_paths":[` + list("[0]") + `],"after":{"b":1}`)),
-		"many changes with a few values": changes(strings.TrimSuffix(strings.Repeat(change(`"after":{"b":[`+strings.Repeat("1,", 500)+`1]}`)+",", 5000), ",")),
-		"empty resources":                changes(list(`{"mode":"managed","change":{"actions":["create"]}}`)),
-		"outputs":                        `{"format_version":"1.2","output_changes":{` + outputs.String() + `"z":{}}}`,
+		"numbers":        changes(change(`"after":{"a":[` + list("1") + `]}`)),
+		"lists in lists": changes(change(`"after":{"a":[` + list("[[1]]") + `]}`)),
+		"empty objects":  changes(change(`"after":{"a":[` + list("{}") + `]}`)),
+		"names":          changes(change(`"after":{` + names.String() + `"z":1}`)),
+		"long paths":     changes(change(`"after":` + deep)),
+		"marks":          changes(change(`"after_sensitive":[` + list("{}") + `],"after":{"b":1}`)),
+		"paths":          changes(change(`"replace_paths":[` + list("[0]") + `],"after":{"b":1}`)),
+		"many changes with a few values": changes(
+			strings.TrimSuffix(strings.Repeat(change(`"after":{"b":[`+strings.Repeat("1,", 500)+`1]}`)+",", 5000),
+				",")),
+		"empty resources": changes(list(`{"mode":"managed","change":{"actions":["create"]}}`)),
+		"outputs":         `{"format_version":"1.2","output_changes":{` + outputs.String() + `"z":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
@@ -55,7 +57,9 @@ func TestMemoryOfAView(t *testing.T) {
 	if view, err := ParseWithin([]byte(few), most); err != nil || len(view.Changes) != 5000 {
 		t.Errorf("a plan of five thousand resources has %d changes: %v", len(view.Changes), err)
 	}
-	unchanged := strings.ReplaceAll(changes(strings.TrimSuffix(strings.Repeat(change(`"after":{"b":[1,2,3],"c":"x"}`)+",", 50_000), ",")), "update", "no-op")
+	unchanged := strings.ReplaceAll(
+		changes(strings.TrimSuffix(strings.Repeat(change(`"after":{"b":[1,2,3],"c":"x"}`)+",", 50_000), ",")),
+		"update", "no-op")
 	if view, err := ParseWithin([]byte(unchanged), most); err != nil || len(view.Changes) != 0 {
 		t.Errorf("a plan of fifty thousand unchanged resources has %d changes: %v", len(view.Changes), err)
 	}

@@ -9,7 +9,8 @@ import (
 // The engine shows it as drift alone, and the apply takes it out of the state.
 func TestAResourceThatIsGoneEverywhereIsForgotten(t *testing.T) {
 	gone := func(address, more string) string {
-		return `{"address":"` + address + `","mode":"managed","type":"x"` + more + `,"change":{"actions":["delete"],"before":{"a":1},"after":null}}`
+		return `{"address":"` + address + `","mode":"managed","type":"x"` + more +
+			`,"change":{"actions":["delete"],"before":{"a":1},"after":null}}`
 	}
 	const created = `{"address":"x.back","mode":"managed","type":"x","change":{"actions":["create"],"before":null,"after":{},"after_unknown":{}}}`
 	const same = `{"address":"x.same","mode":"managed","type":"x","change":{"actions":["no-op"],"before":{},"after":{}}}`

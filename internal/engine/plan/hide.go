@@ -44,7 +44,8 @@ func (m *masker) described(value any) any {
 		return m.marked(value)
 	}
 	kept := map[string]string{}
-	for _, name := range []string{"module_address", "mode", "type", "name", "provider_name", "provider_config_key", "deposed"} {
+	for _, name := range []string{"module_address", "mode", "type", "name", "provider_name", "provider_config_key",
+		"deposed"} {
 		if text, ok := object[name].(string); ok {
 			kept[name] = text
 		}
@@ -129,7 +130,8 @@ func (m *masker) marked(value any) any {
 			switch name {
 			case "before", "after", "values", "config_values":
 				return value // done
-			case "before_sensitive", "after_sensitive", "after_unknown", "sensitive_values", "config_sensitive", "config_unknown":
+			case "before_sensitive", "after_sensitive", "after_unknown", "sensitive_values", "config_sensitive",
+				"config_unknown":
 				return m.unmarked(value)
 			case "actions", "mode":
 				if ownWords(value) {

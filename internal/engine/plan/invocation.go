@@ -23,8 +23,10 @@ type invocation struct {
 
 // triggers are the events that trigger an action, in words.
 var triggers = map[string]string{
-	"BeforeCreate": "before the creation of", "AfterCreate": "after the creation of", "BeforeUpdate": "before the update of",
-	"AfterUpdate": "after the update of", "BeforeDestroy": "before the destroy of", "AfterDestroy": "after the destroy of",
+	"BeforeCreate": "before the creation of", "AfterCreate": "after the creation of",
+	"BeforeUpdate": "before the update of",
+	"AfterUpdate":  "after the update of", "BeforeDestroy": "before the destroy of",
+	"AfterDestroy": "after the destroy of",
 }
 
 func (i invocation) change(left *budget) Change {
@@ -36,7 +38,8 @@ func (i invocation) change(left *budget) Change {
 		c.Reason = fmt.Sprintf("%s %s", when, i.Trigger.Resource)
 	}
 	c.Attributes, _ = attributes(&tfjson.Change{
-		Actions: tfjson.Actions{tfjson.ActionCreate}, After: i.Values, AfterUnknown: i.Unknown, AfterSensitive: i.Sensitive,
+		Actions: tfjson.Actions{tfjson.ActionCreate}, After: i.Values, AfterUnknown: i.Unknown,
+		AfterSensitive: i.Sensitive,
 	}, left)
 	return c
 }

@@ -36,52 +36,71 @@ func TestMask(t *testing.T) {
 		name, document, want string
 		found                []string
 	}{
-		{"what is marked in a change", `"resource_changes":[{"change":{"before":null,"before_sensitive":false,"after":{"a":"s1","b":"x","n":5,"t":true,"null":null},"after_sensitive":{"a":true,"n":true,"t":true,"null":true}}}]`,
+		{"what is marked in a change",
+			`"resource_changes":[{"change":{"before":null,"before_sensitive":false,"after":{"a":"s1","b":"x","n":5,"t":true,"null":null},"after_sensitive":{"a":true,"n":true,"t":true,"null":true}}}]`,
 			`"resource_changes":[{"change":{"before":null,"before_sensitive":false,"after":{"a":"(sensitive value)","b":"x","n":"(sensitive value)","t":"(sensitive value)","null":null},"after_sensitive":{"a":true,"n":true,"t":true,"null":true}}}]`,
 			[]string{"s1"}},
-		{"different values remain different", `"output_changes":{"o":{"before":"s1","after":"s2","before_sensitive":true,"after_sensitive":true},"p":{"before":"s1","after":"s1","before_sensitive":true,"after_sensitive":true}}`,
+		{"different values remain different",
+			`"output_changes":{"o":{"before":"s1","after":"s2","before_sensitive":true,"after_sensitive":true},"p":{"before":"s1","after":"s1","before_sensitive":true,"after_sensitive":true}}`,
 			`"output_changes":{"o":{"before":"(sensitive value)","after":"(sensitive value, changed)","before_sensitive":true,"after_sensitive":true},"p":{"before":"(sensitive value)","after":"(sensitive value)","before_sensitive":true,"after_sensitive":true}}`,
 			[]string{"s1", "s2"}},
-		{"what is marked on one side", `"resource_drift":[{"change":{"before":{"a":"s1"},"before_sensitive":{},"after":{"a":"s1"},"after_sensitive":{"a":true}}}]`,
+		{"what is marked on one side",
+			`"resource_drift":[{"change":{"before":{"a":"s1"},"before_sensitive":{},"after":{"a":"s1"},"after_sensitive":{"a":true}}}]`,
 			`"resource_drift":[{"change":{"before":{"a":"(sensitive value)"},"before_sensitive":{},"after":{"a":"(sensitive value)"},"after_sensitive":{"a":true}}}]`,
 			[]string{"s1"}},
-		{"what is marked no longer", `"resource_changes":[{"change":{"before":{"a":"s1"},"before_sensitive":{"a":true},"after":{"a":"s2"},"after_sensitive":{}}}]`,
+		{"what is marked no longer",
+			`"resource_changes":[{"change":{"before":{"a":"s1"},"before_sensitive":{"a":true},"after":{"a":"s2"},"after_sensitive":{}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"(sensitive value)"},"before_sensitive":{"a":true},"after":{"a":"(sensitive value, changed)"},"after_sensitive":{}}}]`,
 			[]string{"s1", "s2"}},
-		{"marked values that are not known yet", `"resource_changes":[{"change":{"before":{"a":"s1"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
+		{"marked values that are not known yet",
+			`"resource_changes":[{"change":{"before":{"a":"s1"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"(sensitive value)"},"after":{},"before_sensitive":{},"after_sensitive":{"a":true}}}]`,
 			[]string{"s1"}},
 		{"all of an object", `"resource_changes":[{"change":{"after":{"a":{"b":["s1",{"c":"s2"}],"d":7}},"after_sensitive":{"a":true}}}]`,
-			`"resource_changes":[{"change":{"after":{"a":"(sensitive value)"},"after_sensitive":{"a":true}}}]`, []string{"s1", "s2"}},
-		{"elements of a list", `"resource_changes":[{"change":{"after":{"a":["x","s1","y"]},"after_sensitive":{"a":[false,true]}}}]`,
+			`"resource_changes":[{"change":{"after":{"a":"(sensitive value)"},"after_sensitive":{"a":true}}}]`,
+			[]string{"s1", "s2"}},
+		{"elements of a list",
+			`"resource_changes":[{"change":{"after":{"a":["x","s1","y"]},"after_sensitive":{"a":[false,true]}}}]`,
 			`"resource_changes":[{"change":{"after":{"a":["x","(sensitive value)","y"]},"after_sensitive":{"a":[false,true]}}}]`, []string{"s1"}},
-		{"marks that are of another form", `"resource_changes":[{"change":{"after":{"a":"s1","b":["s2"],"c":{"d":"s3"},"e":"s4","f":"x"},"after_sensitive":{"a":{"x":true},"b":{"0":true},"c":[true],"e":"yes","f":[false]}}}]`,
+		{"marks that are of another form",
+			`"resource_changes":[{"change":{"after":{"a":"s1","b":["s2"],"c":{"d":"s3"},"e":"s4","f":"x"},"after_sensitive":{"a":{"x":true},"b":{"0":true},"c":[true],"e":"yes","f":[false]}}}]`,
 			`"resource_changes":[{"change":{"after":{"a":"(sensitive value)","b":"(sensitive value)","c":"(sensitive value)","e":"(sensitive value)","f":"x"},"after_sensitive":{"a":{"x":true},"b":{"0":true},"c":[true],"e":"yes","f":[false]}}}]`,
 			[]string{"s1", "s2", "s3", "s4"}},
-		{"states, in modules in modules", `"prior_state":{"values":{"outputs":{"values":{"sensitive":true,"value":"s1"}},"root_module":{"child_modules":[{"child_modules":[{"resources":[{"values":{"a":"s2"},"sensitive_values":{"a":true}}]}]}]}}},"planned_values":{"root_module":{"resources":[{"values":{"a":"s3"},"sensitive_values":{"a":true}}]}}`,
+		{"states, in modules in modules",
+			`"prior_state":{"values":{"outputs":{"values":{"sensitive":true,"value":"s1"}},"root_module":{"child_modules":[{"child_modules":[{"resources":[{"values":{"a":"s2"},"sensitive_values":{"a":true}}]}]}]}}},"planned_values":{"root_module":{"resources":[{"values":{"a":"s3"},"sensitive_values":{"a":true}}]}}`,
 			`"prior_state":{"values":{"outputs":{"values":{"sensitive":true,"value":"(sensitive value)"}},"root_module":{"child_modules":[{"child_modules":[{"resources":[{"values":{"a":"(sensitive value)"},"sensitive_values":{"a":true}}]}]}]}}},"planned_values":{"root_module":{"resources":[{"values":{"a":"(sensitive value)"},"sensitive_values":{"a":true}}]}}`,
 			[]string{"s1", "s2", "s3"}},
-		{"variables, by their declaration", `"variables":{"s":{"value":"s1"},"e":{"value":["s2"]},"x":{"value":"x"},"undeclared":{"value":"s3"}},"configuration":{"root_module":{"variables":{"s":{"sensitive":true,"default":"s4"},"e":{"ephemeral":true},"x":{}}}}`,
+		{"variables, by their declaration",
+			`"variables":{"s":{"value":"s1"},"e":{"value":["s2"]},"x":{"value":"x"},"undeclared":{"value":"s3"}},"configuration":{"root_module":{"variables":{"s":{"sensitive":true,"default":"s4"},"e":{"ephemeral":true},"x":{}}}}`,
 			`"variables":{"s":{"value":"(sensitive value)"},"e":{"value":"(sensitive value)"},"x":{"value":"x"},"undeclared":{"value":"(sensitive value)"}},"configuration":{"root_module":{"variables":{"s":{"sensitive":true,"default":"(sensitive value)"},"e":{"ephemeral":true},"x":{}}}}`,
 			[]string{"s1", "s2", "s3", "s4"}},
-		{"variables of modules", `"configuration":{"root_module":{"module_calls":{"m":{"expressions":{"s":{"constant_value":"s1"},"x":{"constant_value":"x"}},"module":{"variables":{"s":{"sensitive":true,"default":"s2"},"x":{}}}}}}}`,
+		{"variables of modules",
+			`"configuration":{"root_module":{"module_calls":{"m":{"expressions":{"s":{"constant_value":"s1"},"x":{"constant_value":"x"}},"module":{"variables":{"s":{"sensitive":true,"default":"s2"},"x":{}}}}}}}`,
 			`"configuration":{"root_module":{"module_calls":{"m":{"expressions":{"s":{"constant_value":"(sensitive value)"},"x":{"constant_value":"x"}},"module":{"variables":{"s":{"sensitive":true,"default":"(sensitive value)"},"x":{}}}}}}}`,
 			[]string{"s1", "s2"}},
-		{"outputs that have names of the format", `"output_changes":{"values":{"after":"s1","after_sensitive":true},"after":{"after":"s2","after_sensitive":true}}`,
+		{"outputs that have names of the format",
+			`"output_changes":{"values":{"after":"s1","after_sensitive":true},"after":{"after":"s2","after_sensitive":true}}`,
 			`"output_changes":{"values":{"after":"(sensitive value)","after_sensitive":true},"after":{"after":"(sensitive value)","after_sensitive":true}}`,
 			[]string{"s1", "s2"}},
-		{"actions that are invoked", `"action_invocations":[{"config_values":{"a":"s1"},"config_sensitive":{"a":true}}]`,
-			`"action_invocations":[{"config_values":{"a":"(sensitive value)"},"config_sensitive":{"a":true}}]`, []string{"s1"}},
-		{"changes that are put off", `"deferred_changes":[{"reason":"x","resource_change":{"change":{"after":{"a":"s1"},"after_sensitive":{"a":true}}}}]`,
+		{"actions that are invoked",
+			`"action_invocations":[{"config_values":{"a":"s1"},"config_sensitive":{"a":true}}]`,
+			`"action_invocations":[{"config_values":{"a":"(sensitive value)"},"config_sensitive":{"a":true}}]`,
+			[]string{"s1"}},
+		{"changes that are put off",
+			`"deferred_changes":[{"reason":"x","resource_change":{"change":{"after":{"a":"s1"},"after_sensitive":{"a":true}}}}]`,
 			`"deferred_changes":[{"reason":"x","resource_change":{"change":{"after":{"a":"(sensitive value)"},"after_sensitive":{"a":true}}}}]`, []string{"s1"}},
-		{"known secrets, everywhere", `"resource_changes":[{"address":"a[\"known\"]","change":{"after":{"a":{"a known":["known"]}}}}],"checks":[{"problems":[{"message":"the known"}]}],"new in 1.9":{"known":1,"what":["known"]}`,
+		{"known secrets, everywhere",
+			`"resource_changes":[{"address":"a[\"known\"]","change":{"after":{"a":{"a known":["known"]}}}}],"checks":[{"problems":[{"message":"the known"}]}],"new in 1.9":{"known":1,"what":["known"]}`,
 			`"resource_changes":[{"address":"a[\"***\"]","change":{"after":{"a":{"a ***":["***"]}}}}],"checks":[{"problems":[{"message":"the ***"}]}],"new in 1.9":{"***":1,"what":["***"]}`, nil},
-		{"names in the code stay, which a secret may be", `"resource_changes":[{"address":"module.known[\"known\"].known.known[\"a known\"]","module_address":"module.known[\"known\"]","type":"known","name":"known","index":"known","change":{"before":{"known":"known"},"after":{"known":"x"}}}],"output_changes":{"known":{"after":"known"}},"variables":{"known":{"value":"known"}},"configuration":{"root_module":{"variables":{"known":{}}}}`,
+		{"names in the code stay, which a secret may be",
+			`"resource_changes":[{"address":"module.known[\"known\"].known.known[\"a known\"]","module_address":"module.known[\"known\"]","type":"known","name":"known","index":"known","change":{"before":{"known":"known"},"after":{"known":"x"}}}],"output_changes":{"known":{"after":"known"}},"variables":{"known":{"value":"known"}},"configuration":{"root_module":{"variables":{"known":{}}}}`,
 			`"resource_changes":[{"address":"module.known[\"***\"].known.known[\"a ***\"]","module_address":"module.known[\"***\"]","type":"known","name":"known","index":"***","change":{"before":{"known":"***"},"after":{"known":"x"}}}],"output_changes":{"known":{"after":"***"}},"variables":{"known":{"value":"***"}},"configuration":{"root_module":{"variables":{"known":{}}}}`, nil},
-		{"known secrets that differ", `"resource_changes":[{"change":{"before":{"a":"known"},"after":{"a":"knownknown"}}}]`,
+		{"known secrets that differ",
+			`"resource_changes":[{"change":{"before":{"a":"known"},"after":{"a":"knownknown"}}}]`,
 			`"resource_changes":[{"change":{"before":{"a":"***"},"after":{"a":"******"}}}]`, nil},
 		{"names that become equal", `"x":{"known":1,"***":2}`, `"x":{"***":2,"*** (2)":1}`, nil},
-		{"numbers keep their digits", `"resource_changes":[{"change":{"after":{"a":12345678901234567890,"b":1.10,"c":1e400}}}]`,
+		{"numbers keep their digits",
+			`"resource_changes":[{"change":{"after":{"a":12345678901234567890,"b":1.10,"c":1e400}}}]`,
 			`"resource_changes":[{"change":{"after":{"a":12345678901234567890,"b":1.10,"c":1e400}}}]`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -128,7 +147,8 @@ func TestSecretNumbersAreMasked(t *testing.T) {
 
 func TestMaskRejectsInvalidDocuments(t *testing.T) {
 	for _, document := range []string{
-		``, `{`, `null`, `[]`, `"canary"`, `{}`, `{"format_version":1}`, `{"format_version":"2.0"}`, `{"format_version":"x"}`,
+		``, `{`, `null`, `[]`, `"canary"`, `{}`, `{"format_version":1}`, `{"format_version":"2.0"}`,
+		`{"format_version":"x"}`,
 		`{"format_version":"1.2","resource_changes":{"a":"canary"}}`,
 		`{"format_version":"1.2","planned_values":["canary"]}`,
 		`{"format_version":"1.2","prior_state":"canary"}`,
@@ -136,7 +156,8 @@ func TestMaskRejectsInvalidDocuments(t *testing.T) {
 		`{"format_version":"1.2","configuration":{"root_module":{"variables":["canary"]}}}`,
 		`{"format_version":"1.2"} {"canary":1}`, `{"format_version":"1.2"}x`,
 		`{"format_version":"1.2","a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
-		`{"format_version":"1.2","planned_values":{"root_module":` + strings.Repeat(`{"child_modules":[`, 3000) + strings.Repeat("]}", 3000) + `}}`,
+		`{"format_version":"1.2","planned_values":{"root_module":` + strings.Repeat(`{"child_modules":[`,
+			3000) + strings.Repeat("]}", 3000) + `}}`,
 	} {
 		out, err := Mask([]byte(document), func(s string) string { return s }, func(string) {})
 		if err == nil {
@@ -175,7 +196,8 @@ func TestViewOfAnUnmaskedPlanHasNoSecret(t *testing.T) {
 	for _, c := range view.Changes {
 		for _, a := range c.Attributes {
 			// The engine does not mark a value that a provider computes from a sensitive one.
-			if data, _ := json.Marshal(a); bytes.Contains(data, []byte("canary")) && !strings.HasPrefix(a.Path, "output") && a.Path != `input.key["k-canary-password-2"]` {
+			if data, _ := json.Marshal(a); bytes.Contains(data, []byte("canary")) &&
+				!strings.HasPrefix(a.Path, "output") && a.Path != `input.key["k-canary-password-2"]` {
 				t.Errorf("%s: %s", c.Address, data)
 			}
 		}

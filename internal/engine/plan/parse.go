@@ -104,7 +104,8 @@ func ParseWithin(engineJSON []byte, most int) (View, error) {
 		}
 		if action := outputAction(&c); action != "" {
 			left.take(changeWeight + len(name))
-			view.Outputs = append(view.Outputs, Output{Name: name, Action: action, Attributes: outputAttributes(name, &c, left)})
+			view.Outputs = append(view.Outputs,
+				Output{Name: name, Action: action, Attributes: outputAttributes(name, &c, left)})
 		}
 		return left.over()
 	})
@@ -208,7 +209,8 @@ func changesOf(r *tfjson.ResourceChange, left *budget) ([]Change, error) {
 	case actions.Replace():
 		c.CreateFirst = actions.CreateBeforeDestroy()
 		return do(Replace), nil
-	case len(actions) == 2 && slices.Contains(actions, tfjson.ActionForget) && slices.Contains(actions, tfjson.ActionCreate):
+	case len(actions) == 2 && slices.Contains(actions, tfjson.ActionForget) &&
+		slices.Contains(actions, tfjson.ActionCreate):
 		forget := c
 		forget.Action, forget.Importing = Forget, ""
 		r.Change.Before, r.Change.BeforeSensitive, r.Change.ReplacePaths = nil, nil, nil

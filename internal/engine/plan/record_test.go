@@ -97,22 +97,26 @@ func runEngine(t *testing.T, home, dir string) func(args ...string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	provider := filepath.Join(home, "mirror", "registry.opentofu.org", "hashicorp", "time", "0.14.2", runtime.GOOS+"_"+runtime.GOARCH)
+	provider := filepath.Join(home, "mirror", "registry.opentofu.org", "hashicorp", "time", "0.14.2", runtime.GOOS+"_"+
+		runtime.GOARCH)
 	if err := os.MkdirAll(provider, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(bin, "terraform-provider-time"), filepath.Join(provider, "terraform-provider-time_v0.14.2")); err != nil {
+	if err := os.Symlink(filepath.Join(bin, "terraform-provider-time"),
+		filepath.Join(provider, "terraform-provider-time_v0.14.2")); err != nil {
 		t.Fatalf("%v: run make tools first", err)
 	}
 	config := filepath.Join(home, "tofurc")
-	keep(t, config, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n", filepath.Join(home, "mirror")))
+	keep(t, config, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n",
+		filepath.Join(home, "mirror")))
 	return func(args ...string) []byte {
 		cmd := exec.Command(filepath.Join(bin, "tofu"), args...)
 		if args[0] != "show" {
 			cmd.Args = append(cmd.Args, "-no-color", "-input=false")
 		}
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1"}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TF_CLI_CONFIG_FILE=" + config,
+			"TF_IN_AUTOMATION=1"}
 		out, err := cmd.Output()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && args[0] != "apply" { // one recording is of an apply that fails

@@ -16,8 +16,8 @@ const (
 	Move    = "move"
 	// Invoke is an action of a provider, such as the call of a function, which no state records.
 	Invoke = "invoke"
-	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource stays
-	// as it is.
+	// Refresh is of a plan with -refresh-only: the state gets what changed outside of the engine, and the resource
+	// stays as it is.
 	Refresh = "refresh"
 	// Read is a data source that is read during the apply. It changes nothing, and is shown only when nothing else
 	// is.

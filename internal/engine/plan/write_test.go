@@ -41,12 +41,15 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 	value, _ := json.Marshal(controlCharacters)
 	checkTerminal(t, View{
 		Changes: []Change{{
-			Address: controlCharacters, Previous: controlCharacters, Deposed: controlCharacters, Action: Replace, Reason: controlCharacters, Importing: controlCharacters,
+			Address: controlCharacters, Previous: controlCharacters, Deposed: controlCharacters, Action: Replace,
+			Reason: controlCharacters, Importing: controlCharacters,
 			Attributes: []Attribute{
-				{Path: controlCharacters, Before: value, After: json.RawMessage(`"\n\n\u001b"`)}, {Path: "a", Before: []byte("\x1b"), After: value},
+				{Path: controlCharacters, Before: value, After: json.RawMessage(`"\n\n\u001b"`)},
+				{Path: "a", Before: []byte("\x1b"), After: value},
 			},
 		}, {Address: "a", Action: controlCharacters}},
-		Outputs: []Output{{Name: controlCharacters, Action: controlCharacters, Attributes: []Attribute{{Path: controlCharacters, After: value, Unknown: true}}}},
+		Outputs: []Output{{Name: controlCharacters, Action: controlCharacters,
+			Attributes: []Attribute{{Path: controlCharacters, After: value, Unknown: true}}}},
 	})
 }
 
@@ -91,9 +94,11 @@ func FuzzParse(f *testing.F) {
 func TestSummary(t *testing.T) {
 	for want, changes := range map[string][]Change{
 		"No changes.": nil,
-		"Plan: 3 to add, 1 to change, 0 to destroy.":                         {{Action: Create}, {Action: Create}, {Action: Create}, {Action: Update}},
-		"Plan: 1 to add, 0 to change, 2 to destroy (1 to replace).":          {{Action: Replace}, {Action: Delete}},
-		"Plan: 0 to add, 1 to change, 0 to destroy, 2 to import.":            {{Action: Import, Importing: "a"}, {Action: Update, Importing: "b"}},
+		"Plan: 3 to add, 1 to change, 0 to destroy.": {{Action: Create}, {Action: Create},
+			{Action: Create}, {Action: Update}},
+		"Plan: 1 to add, 0 to change, 2 to destroy (1 to replace).": {{Action: Replace}, {Action: Delete}},
+		"Plan: 0 to add, 1 to change, 0 to destroy, 2 to import.": {{Action: Import, Importing: "a"},
+			{Action: Update, Importing: "b"}},
 		"Plan: 0 to add, 0 to change, 0 to destroy, 1 to forget, 1 to move.": {{Action: Forget}, {Action: Move}},
 		"Plan: nothing changes; data sources are read.":                      {{Action: Read}},
 	} {

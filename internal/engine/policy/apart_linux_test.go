@@ -24,7 +24,8 @@ func reportProcess() {
 	oomScoreAdj, _ := io.ReadAll(score)
 	var inherited []int
 	for fd := range 1000 {
-		if flags, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0); err == 0 && flags&syscall.FD_CLOEXEC == 0 {
+		if flags, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0); err == 0 &&
+			flags&syscall.FD_CLOEXEC == 0 {
 			inherited = append(inherited, fd)
 		}
 	}
@@ -32,8 +33,10 @@ func reportProcess() {
 	_, dialed := net.Dial(home.Addr().Network(), home.Addr().String())
 	var data syscall.Rlimit
 	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &data)
-	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: memory %d, files %v, open %v, dial %v, oom_score_adj %s",
-		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, data.Max, inherited, errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), oomScoreAdj)
+	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: memory %d, files %v, open %v, dial "+
+		"%v, oom_score_adj %s",
+		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, data.Max, inherited,
+		errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), oomScoreAdj)
 	_ = json.NewEncoder(os.Stdout).Encode(utterance{Answer: &answer{Failed: text}})
 }
 
@@ -83,7 +86,8 @@ func TestEvaluationEndsWithTheServer(t *testing.T) {
 		}
 		for _, task := range tasks {
 			children, _ := os.ReadFile(task)
-			for _, child := range strings.Fields(string(children)) { // Go starts another child at start, to check features of the kernel
+			// Go starts another child at start, to check features of the kernel
+			for _, child := range strings.Fields(string(children)) {
 				line, _ := os.ReadFile("/proc/" + child + "/cmdline")
 				evaluates = evaluates || strings.Contains(string(line), asAnswerer)
 			}

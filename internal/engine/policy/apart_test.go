@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case asServer:
-		_, _ = apart(time.Minute, asAnswerer).Evaluate(context.Background(), listed([]string{"c/a.rego", endless}), []byte(plan))
+		_, _ = apart(time.Minute, asAnswerer).Evaluate(context.Background(), listed([]string{"c/a.rego", endless}),
+			[]byte(plan))
 	case asVerbose:
 		for {
 			if _, err := fmt.Printf("{\"asks\":%q}\n", strings.Repeat("x", 1<<10)); err != nil {
@@ -76,7 +77,8 @@ var (
 )
 
 // uncompilable has such lists, which the compiler compares since it infers the types of all their members.
-var uncompilable = "package main\nl0 := [1]\nm0 := [1]\n" + pairing("l", 40) + pairing("m", 40) + `deny contains "x" if l40 == m40`
+var uncompilable = "package main\nl0 := [1]\nm0 := [1]\n" + pairing("l", 40) + pairing("m", 40) +
+	`deny contains "x" if l40 == m40`
 
 // twice returns lists that each contain the list before twice. The compiler cannot infer their length.
 func twice(name string, n int) string {
@@ -124,8 +126,10 @@ func evaluateAgain(t *testing.T, a *Apart, modules ...string) (runnerapi.PolicyR
 func TestProcessReturnsTheSameResult(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	modules := []string{
-		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes\nwarn contains \"é\\u0000\\n\"",
-		"c/v.yaml", "validations: [{expression: \"plan.a == 1\"}, {expression: \"plan.format_version == '1.3'\", message: m}]",
+		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes\nwarn contains " +
+			"\"é\\u0000\\n\"",
+		"c/v.yaml", "validations: [{expression: \"plan.a == 1\"}, {expression: \"plan.format_version == '1.3'\", " +
+			"message: m}]",
 	}
 	got, err := evaluateApart(t, a, modules...)
 	if err != nil {
@@ -142,7 +146,8 @@ func TestProcessReturnsTheSameResult(t *testing.T) {
 	if !errors.As(err, &invalid) || invalid.Module != "c/a.rego" || invalid.Line == 0 {
 		t.Errorf("%#v", err)
 	}
-	if _, err := a.Evaluate(t.Context(), listed(modules), []byte("[]")); err == nil || !strings.Contains(err.Error(), "the plan is not a JSON object") {
+	if _, err := a.Evaluate(t.Context(), listed(modules), []byte("[]")); err == nil ||
+		!strings.Contains(err.Error(), "the plan is not a JSON object") {
 		t.Error(err)
 	}
 }
@@ -154,7 +159,8 @@ func TestUninterruptiblePolicyIsKilled(t *testing.T) {
 		"indexOf in CEL":            {"c/b.yaml", indexes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := []string{"c/a.rego", "package main\nwarn contains \"fine\"", "c/a.yaml", "validations: [{expression: \"true\"}]"}
+			before := []string{"c/a.rego", "package main\nwarn contains \"fine\"", "c/a.yaml",
+				"validations: [{expression: \"true\"}]"}
 			for ask := 300 * time.Millisecond; ; ask *= 2 {
 				v, err := evaluateApart(t, apart(ask, asAnswerer), append(before, modules...)...)
 				expectNoChildren(t)
@@ -173,7 +179,8 @@ func TestUninterruptiblePolicyIsKilled(t *testing.T) {
 func TestPolicyThatCompilesTooLongIsKilled(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	a.start = 500 * time.Millisecond
-	if v, err := evaluateApart(t, a, "c/a.rego", uncompilable); !errors.Is(err, errStart) || !errors.Is(err, ErrCutOff) {
+	if v, err := evaluateApart(t, a, "c/a.rego", uncompilable); !errors.Is(err, errStart) ||
+		!errors.Is(err, ErrCutOff) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	expectNoChildren(t)
@@ -195,7 +202,8 @@ func TestPolicyThatCompilesTooLongIsKilled(t *testing.T) {
 func TestCompilationWithoutCPUTimeIsTransient(t *testing.T) {
 	a := apart(time.Minute, asSleeping)
 	a.compile = time.Second
-	if err := a.Compile(t.Context(), listed([]string{"c/a.yaml", "validations: [{expression: \"true\"}]"})); errors.Is(err, ErrTooMuch) || !errors.Is(err, ErrCutOff) {
+	if err := a.Compile(t.Context(), listed([]string{"c/a.yaml", "validations: [{expression: \"true\"}]"})); errors.Is(
+		err, ErrTooMuch) || !errors.Is(err, ErrCutOff) {
 		t.Error(err)
 	}
 	expectNoChildren(t)
@@ -207,7 +215,8 @@ func TestProcessCompiles(t *testing.T) {
 		t.Error(err)
 	}
 	var invalid *Invalid
-	if err := a.Compile(t.Context(), listed([]string{"c/v.yaml", formats + "'"})); !errors.As(err, &invalid) || invalid.Module != "c/v.yaml" {
+	if err := a.Compile(t.Context(), listed([]string{"c/v.yaml", formats + "'"})); !errors.As(err, &invalid) ||
+		invalid.Module != "c/v.yaml" {
 		t.Errorf("%#v", err)
 	}
 }
@@ -251,7 +260,8 @@ func TestNumberOfProcessesIsLimited(t *testing.T) {
 func TestPolicyThatUsesTooMuchMemoryIsKilled(t *testing.T) {
 	a := apart(10*time.Minute, asAnswerer)
 	a.data = 192 << 20
-	v, err := evaluateAgain(t, a, "c/a.rego", "package main\nl0 := [1, 2, 3, 4, 5, 6, 7, 8]\n"+doubling(40)+`deny contains "x" if count(l40) > 1`)
+	v, err := evaluateAgain(t, a, "c/a.rego", "package main\nl0 := [1, 2, 3, 4, 5, 6, 7, 8]\n"+doubling(40)+
+		`deny contains "x" if count(l40) > 1`)
 	if !errors.Is(err, ErrTooMuch) || err.Error() != "c/a.rego: "+errMemory.Error() {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -260,7 +270,8 @@ func TestPolicyThatUsesTooMuchMemoryIsKilled(t *testing.T) {
 
 // TestPolicyThatOverflowsTheStackEndsItsProcess checks a stack overflow, which Go cannot recover from.
 func TestPolicyThatOverflowsTheStackEndsItsProcess(t *testing.T) {
-	v, err := evaluateAgain(t, apart(10*time.Minute, asAnswerer), "c/a.rego", "package main\n"+twice("l", 24)+twice("m", 24)+`deny contains "x" if l24 == m24`)
+	v, err := evaluateAgain(t, apart(10*time.Minute, asAnswerer), "c/a.rego", "package main\n"+
+		twice("l", 24)+twice("m", 24)+`deny contains "x" if l24 == m24`)
 	if !errors.Is(err, ErrTooMuch) || !strings.HasPrefix(err.Error(), "c/a.rego: ") {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -270,7 +281,8 @@ func TestEvaluationStopsWhenTheContextIsCanceled(t *testing.T) {
 	gone := errors.New("the runner closed the connection")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(200*time.Millisecond, func() { cancel(gone) })
-	if v, err := apart(time.Minute, asAnswerer).Evaluate(ctx, listed([]string{"c/a.rego", endless}), []byte(plan)); !errors.Is(err, gone) || errors.Is(err, ErrCutOff) {
+	if v, err := apart(time.Minute, asAnswerer).Evaluate(ctx, listed([]string{"c/a.rego", endless}),
+		[]byte(plan)); !errors.Is(err, gone) || errors.Is(err, ErrCutOff) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	expectNoChildren(t)

@@ -22,8 +22,10 @@ func BenchmarkCheck32MiB(b *testing.B) {
 	}
 	plan := []byte(`{"format_version":"1.2","resource_changes":[` + strings.Join(all, ",") + `]}`)
 	for name, modules := range map[string][]string{
-		"rego": {"c/a.rego", "package main\ndeny contains r.address if { some r in input.resource_changes; not r.change.after.tags.Name }"},
-		"cel":  {"c/v.yaml", "validations: [{expression: \"plan.resource_changes.all(r, has(r.change.after.tags.Name))\"}]"},
+		"rego": {"c/a.rego", "package main\ndeny contains r.address if { some r in input.resource_changes; not " +
+			"r.change.after.tags.Name }"},
+		"cel": {"c/v.yaml", "validations: [{expression: \"plan.resource_changes.all(r, " +
+			"has(r.change.after.tags.Name))\"}]"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			set := compile(b, modules...)

@@ -109,7 +109,8 @@ func summarize(checked int32, all []runnerapi.Finding) runnerapi.PolicyResult {
 	}
 	slices.SortFunc(all, func(a, b runnerapi.Finding) int {
 		return cmp.Or(
-			strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
+			strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy),
+			strings.Compare(a.Message, b.Message))
 	})
 	return runnerapi.PolicyResult{Checked: checked, Findings: all}.Cut(mostFindings)
 }

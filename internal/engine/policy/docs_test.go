@@ -15,7 +15,8 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var modules []Module
-	for _, m := range regexp.MustCompile("(?s)<!-- (rules/[a-z.]+) -->\n```[a-z]+\n(.*?)```").FindAllSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?s)<!-- (rules/[a-z.]+) -->\n```[a-z]+\n(.*?)```").FindAllSubmatch(text,
+		-1) {
 		modules = append(modules, Module{Name: string(m[1]), Text: string(m[2])})
 	}
 	if len(modules) != 4 {
@@ -40,8 +41,8 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 		"RequireApproval rules/names.yaml: five resources or more would be destroyed",
 		"RequireApproval rules/tags.rego: terraform_data.counted[1] changes",
 		"RequireApproval rules/tags.rego: terraform_data.counted[2] changes",
-		"Warn rules/names.yaml: this would end terraform_data.counted[1], terraform_data.counted[2], terraform_data.keyed[\"a\"], " +
-			"terraform_data.out_of_code, module.gone.terraform_data.a",
+		"Warn rules/names.yaml: this would end terraform_data.counted[1], terraform_data.counted[2], " +
+			"terraform_data.keyed[\"a\"], terraform_data.out_of_code, module.gone.terraform_data.a",
 		"Warn rules/tags.rego: module.gone.terraform_data.a ends",
 		"Warn rules/tags.rego: terraform_data.counted[1] ends",
 		"Warn rules/tags.rego: terraform_data.counted[2] ends",

@@ -18,8 +18,8 @@ const largest = 256 << 10
 
 // Module is one file of policies.
 type Module struct {
-	// Name is the ConfigMap and the key in it, which ends in .rego, .yaml or .yml. Modules whose names are alike up to the
-	// last slash see each other, and no others. Example: rules/tags.rego.
+	// Name is the ConfigMap and the key in it, which ends in .rego, .yaml or .yml. Modules whose names are alike up to
+	// the last slash see each other, and no others. Example: rules/tags.rego.
 	Name string
 	Text string
 }

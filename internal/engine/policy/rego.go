@@ -36,9 +36,12 @@ var away = []string{
 	"bits.lsh", "strings.render_template", "graphql.parse", "graphql.parse_and_verify", "graphql.parse_query",
 	"graphql.parse_schema", "graphql.is_valid", "graphql.schema_is_valid",
 	"json.match_schema", "json.verify_schema", "graph.reachable_paths", "regex.globs_match", "regex.template_match",
-	"json.marshal_with_options", "yaml.marshal", "net.cidr_contains_matches", "rego.parse_module", "providers.aws.sign_req",
-	"crypto.parse_private_keys", "crypto.x509.parse_certificate_request", "crypto.x509.parse_keypair", "crypto.x509.parse_rsa_private_key",
-	"io.jwt.verify_ps256", "io.jwt.verify_ps384", "io.jwt.verify_ps512", "io.jwt.verify_rs256", "io.jwt.verify_rs384", "io.jwt.verify_rs512",
+	"json.marshal_with_options", "yaml.marshal", "net.cidr_contains_matches", "rego.parse_module",
+	"providers.aws.sign_req",
+	"crypto.parse_private_keys", "crypto.x509.parse_certificate_request", "crypto.x509.parse_keypair",
+	"crypto.x509.parse_rsa_private_key",
+	"io.jwt.verify_ps256", "io.jwt.verify_ps384", "io.jwt.verify_ps512", "io.jwt.verify_rs256", "io.jwt.verify_rs384",
+	"io.jwt.verify_rs512",
 }
 
 // capabilities are what policies can do.
@@ -74,7 +77,8 @@ func readRules(modules []Module) (rules []rule, checked int32, err error) {
 		asked = append(asked, of...)
 	}
 	if len(asked) == 0 {
-		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation, require_approval or warn in package main: it would never have a finding"}
+		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation, require_approval or warn " +
+			"in package main: it would never have a finding"}
 	}
 	compiler := ast.NewCompiler().WithCapabilities(can)
 	if compiler.Compile(parsed); compiler.Failed() {
@@ -82,7 +86,8 @@ func readRules(modules []Module) (rules []rule, checked int32, err error) {
 	}
 	for _, r := range asked {
 		r.query, err = rego.New(
-			rego.Compiler(compiler), rego.Capabilities(can), rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(refs[r])))),
+			rego.Compiler(compiler), rego.Capabilities(can),
+			rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(refs[r])))),
 		).PrepareForEval(context.Background())
 		if err != nil {
 			return nil, 0, invalid(r.module, err)
@@ -99,8 +104,8 @@ func parseModule(m Module, can *ast.Capabilities) (*ast.Module, error) {
 		e := invalid(m.Name, err)
 		options.RegoVersion = ast.RegoV0
 		if _, err := ast.ParseModuleWithOpts(m.Name, m.Text, options); err == nil {
-			e.Message = "this is the syntax of Rego before version 1: write `deny contains msg if { ... }` for `deny[msg] { ... }`, or let " +
-				"`opa fmt --v0-v1 --write` do it (" + e.Message + ")"
+			e.Message = "this is the syntax of Rego before version 1: write `deny contains msg if { ... }` for " +
+				"`deny[msg] { ... }`, or let `opa fmt --v0-v1 --write` do it (" + e.Message + ")"
 		}
 		return nil, e
 	}
@@ -132,7 +137,8 @@ func copies(name string, module *ast.Module, refs map[*rule]ast.Ref) ([]*rule, e
 			continue
 		}
 		if len(original.Head.Args) > 0 {
-			return nil, &Invalid{Module: name, Line: original.Location.Row, Message: word + " is a function, and would never be asked"}
+			return nil, &Invalid{Module: name, Line: original.Location.Row, Message: word +
+				" is a function, and would never be asked"}
 		}
 		r := byName[word]
 		own := ownName(word, name)
@@ -190,14 +196,17 @@ func invalid(module string, err error) *Invalid {
 		}
 	}
 	if name, ok := strings.CutPrefix(e.Message, "undefined function "); ok && isBuiltin(name) {
-		e.Message = fmt.Sprintf("the function %s is not available to policies: its result is not the same each time, or takes too much", name)
+		e.Message = fmt.Sprintf("the function %s is not available to policies: its result is not the same each time, "+
+			"or takes too much", name)
 	}
 	e.Message = cut(e.Message)
 	return e
 }
 
 func isBuiltin(name string) bool {
-	return slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(b *ast.Builtin) bool { return b.Name == name })
+	return slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(b *ast.Builtin) bool {
+		return b.Name == name
+	})
 }
 
 // ask returns the findings of a rule.
@@ -208,7 +217,8 @@ func (r rule) ask(ctx context.Context, input ast.Value) ([]runnerapi.Finding, er
 	case err != nil && context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
 	case errors.As(err, &stopped):
-		return nil, errors.New(strings.ReplaceAll(stopped.Message, fmt.Sprintf("[%q]", ownName(r.name, r.module)), "."+r.name))
+		return nil, errors.New(strings.ReplaceAll(stopped.Message, fmt.Sprintf("[%q]", ownName(r.name, r.module)),
+			"."+r.name))
 	case err != nil:
 		return nil, err
 	}

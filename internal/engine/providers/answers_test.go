@@ -16,7 +16,8 @@ func TestMemoryOfVersionListsIsLimited(t *testing.T) {
 		Versions []map[string]any `json:"versions"`
 	}
 	for i := range 50_000 {
-		many.Versions = append(many.Versions, map[string]any{"version": fmt.Sprintf("1.0.%d", i), "platforms": []any{map[string]string{"os": "linux", "arch": "amd64"}}})
+		many.Versions = append(many.Versions, map[string]any{"version": fmt.Sprintf("1.0.%d", i),
+			"platforms": []any{map[string]string{"os": "linux", "arch": "amd64"}}})
 	}
 	text, err := json.Marshal(many)
 	if err != nil {
@@ -49,7 +50,8 @@ func heap() int64 {
 }
 
 func TestNumberOfValuesOfARegistryResponseIsLimited(t *testing.T) {
-	if _, err := parseVersions([]byte(`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`)); err == nil || !strings.Contains(err.Error(), "more than 400000 values") {
+	if _, err := parseVersions([]byte(`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`)); err == nil ||
+		!strings.Contains(err.Error(), "more than 400000 values") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -90,7 +90,9 @@ func (m *Mirror) folderRelease(p Provider, version string) (map[string]Package, 
 func (m *Mirror) onlyHere(p Provider, version string, release *Release) error {
 	files, err := archivesIn(m.dir, p)
 	maps.DeleteFunc(release.Archives, func(platform string, _ Package) bool {
-		return !slices.ContainsFunc(files, func(f file) bool { return f.version == version && f.platform.String() == platform })
+		return !slices.ContainsFunc(files, func(f file) bool {
+			return f.version == version && f.platform.String() == platform
+		})
 	})
 	return err
 }

@@ -36,7 +36,8 @@ func TestAirGappedMirrorServesItsFolder(t *testing.T) {
 	if versions, err := w.Versions(t.Context(), w.p); err != nil || !slices.Equal(versions, []string{"1.1.0"}) {
 		t.Error(versions, err)
 	}
-	want := Release{Archives: map[string]Package{"linux_amd64": {URL: zipName, Hashes: []string{h1(t, data), zh(data)}}}}
+	want := Release{Archives: map[string]Package{
+		"linux_amd64": {URL: zipName, Hashes: []string{h1(t, data), zh(data)}}}}
 	if got, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || !cmp.Equal(want, got) {
 		t.Error(err, cmp.Diff(want, got))
 	}
@@ -46,13 +47,15 @@ func TestAirGappedMirrorServesItsFolder(t *testing.T) {
 	if _, err := w.read("arm64"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := w.Version(t.Context(), w.p, "1.0.0"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "which is offline") {
+	if _, err := w.Version(t.Context(), w.p, "1.0.0"); !errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "which is offline") {
 		t.Error(err)
 	}
 	// What the operator puts there in its place counts from then on.
 	changed := content(t, "Carried Over")
 	inFolder(t, folder, w.p, zipName, changed)
-	if err := os.Chtimes(filepath.Join(folder, w.p.dir(), zipName), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+	if err := os.Chtimes(filepath.Join(folder, w.p.dir(), zipName), time.Time{},
+		time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.read("amd64"); err != nil || !bytes.Equal(got, changed) {
@@ -75,10 +78,12 @@ func TestOfflineMirrorServesCachedArchives(t *testing.T) {
 	other.Close()
 	w.reopen(func(o *Options) { o.Offline = true })
 	asked := w.registry.Asked("")
-	if versions, err := w.Versions(t.Context(), w.p); err != nil || !slices.Equal(versions, []string{"1.0.0", "1.1.0"}) {
+	if versions, err := w.Versions(t.Context(), w.p); err != nil ||
+		!slices.Equal(versions, []string{"1.0.0", "1.1.0"}) {
 		t.Error(versions, err)
 	}
-	if release, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || len(release.Archives) != 1 || !release.Signed {
+	if release, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || len(release.Archives) != 1 ||
+		!release.Signed {
 		t.Error(release, err)
 	}
 	if _, err := w.read("amd64"); err != nil {
@@ -98,7 +103,8 @@ func TestFolderTakesPrecedenceOverTheRegistry(t *testing.T) {
 	data := content(t, "the operator's own build")
 	inFolder(t, folder, w.p, zipName, data)
 	inFolder(t, folder, w.p, strings.Replace(zipName, "1.1.0", "7.0.0", 1), data)
-	if versions, err := w.Versions(t.Context(), w.p); err != nil || !slices.Equal(versions, []string{"1.0.0", "1.1.0", "7.0.0"}) {
+	if versions, err := w.Versions(t.Context(), w.p); err != nil ||
+		!slices.Equal(versions, []string{"1.0.0", "1.1.0", "7.0.0"}) {
 		t.Error(versions, err)
 	}
 	if got, err := w.read("amd64"); err != nil || !bytes.Equal(got, data) || w.registry.Asked(".zip") != 0 {
@@ -107,7 +113,8 @@ func TestFolderTakesPrecedenceOverTheRegistry(t *testing.T) {
 	if got, err := w.read("arm64"); err != nil || !bytes.Equal(got, content(t, "1.1.0 arm64")) {
 		t.Error("the registry has the other platforms", err)
 	}
-	if release, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || release.Signed || len(release.Archives) != 2 {
+	if release, err := w.Version(t.Context(), w.p, "1.1.0"); err != nil || release.Signed ||
+		len(release.Archives) != 2 {
 		t.Error(release, err)
 	}
 	w.away()
@@ -122,7 +129,8 @@ func TestPathsOutsideOfTheFolderAreRejected(t *testing.T) {
 	w := newFixture(t, func(o *Options) { o.Folder, o.Offline = folder, true })
 	inFolder(t, outside, w.p, zipName, content(t, "not to be read"))
 	inFolder(t, folder, w.p, "index.json", nil)
-	if err := os.Symlink(filepath.Join(outside, w.p.dir(), zipName), filepath.Join(folder, w.p.dir(), zipName)); err != nil {
+	if err := os.Symlink(filepath.Join(outside, w.p.dir(), zipName),
+		filepath.Join(folder, w.p.dir(), zipName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.read("amd64"); err == nil || errors.Is(err, ErrNotFound) {
@@ -165,7 +173,8 @@ func TestArchiveWithTooMuchContentIsRejected(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hashContent(bytes.NewReader(data.Bytes()), int64(data.Len())); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := hashContent(bytes.NewReader(data.Bytes()), int64(data.Len())); err == nil ||
+		!strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 }

@@ -11,9 +11,12 @@ import (
 
 func TestNames(t *testing.T) {
 	for name, good := range map[string]bool{
-		"registry.opentofu.org": true, "localhost": true, "example.com:8443": true, "xn--bcher-kva.example": true, "127.0.0.1:1": true,
-		"": false, "..": false, ".": false, "a..b": false, "-a.b": false, "a_b.c": false, "Registry.org": false, "a.b:": false,
-		"a.b:0": false, "a.b:080": false, "a.b:70000": false, "a.b:1:2": false, "user@a.b": false, "a/b": false, "a b": false,
+		"registry.opentofu.org": true, "localhost": true, "example.com:8443": true, "xn--bcher-kva.example": true,
+		"127.0.0.1:1": true,
+		"":            false, "..": false, ".": false, "a..b": false, "-a.b": false, "a_b.c": false,
+		"Registry.org": false, "a.b:": false,
+		"a.b:0": false, "a.b:080": false, "a.b:70000": false, "a.b:1:2": false, "user@a.b": false, "a/b": false,
+		"a b":   false,
 		"[::1]": false, "büch.er": false, "a.b.": false, "a%2f": false, strings.Repeat("a.", 127) + "ab": false,
 		strings.Repeat("a", 64): false, ".incoming": false,
 	} {
@@ -23,7 +26,8 @@ func TestNames(t *testing.T) {
 	}
 	for name, good := range map[string]bool{
 		"hashicorp": true, "google-beta": true, "a": true, "a_b": true, "1password": true,
-		"": false, "-": false, "a-": false, "..": false, "A": false, "a/b": false, "a.b": false, strings.Repeat("a", 65): false,
+		"": false, "-": false, "a-": false, "..": false, "A": false, "a/b": false, "a.b": false,
+		strings.Repeat("a", 65): false,
 	} {
 		_, err := ParseProvider("example.com", name, "cloud")
 		_, err2 := ParseProvider("example.com", "acme", name)
@@ -33,7 +37,8 @@ func TestNames(t *testing.T) {
 	}
 	for name, good := range map[string]bool{
 		"1.2.3": true, "0.0.0": true, "1.2.3-beta.1": true, "1.2.3+x": true,
-		"": false, "1.2": false, "v1.2.3": false, "1.2.3_4": false, "01.2.3": false, "1.2.3/..": false, "..": false, "1.2.3\n": false, "index": false,
+		"": false, "1.2": false, "v1.2.3": false, "1.2.3_4": false, "01.2.3": false, "1.2.3/..": false, "..": false,
+		"1.2.3\n": false, "index": false,
 	} {
 		if version.MatchString(name) != good {
 			t.Errorf("version %q: %v", name, !good)
@@ -51,7 +56,8 @@ func FuzzName(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !fs.ValidPath(p.dir()) || strings.Count(p.dir(), "/") != 2 || strings.HasPrefix(p.dir(), ".") || strings.ContainsAny(p.dir(), "\\%@?#\x00") {
+		if !fs.ValidPath(p.dir()) || strings.Count(p.dir(), "/") != 2 || strings.HasPrefix(p.dir(), ".") ||
+			strings.ContainsAny(p.dir(), "\\%@?#\x00") {
 			t.Fatalf("%q is a folder", p.dir())
 		}
 		if u, err := url.Parse("https://" + host + "/x"); err != nil || u.Host != host || u.User != nil {
@@ -71,7 +77,8 @@ func FuzzName(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"versions":[{"version":"1.0.0","platforms":[{"os":"linux","arch":"amd64"}]},{"version":"../x"}]}`))
 	f.Add([]byte(`{"providers.v1":"/v1/providers/"}`))
-	f.Add([]byte(`{"os":"linux","arch":"amd64","filename":"x.zip","download_url":"x.zip","shasum":"` + strings.Repeat("0f", 32) +
+	f.Add([]byte(`{"os":"linux","arch":"amd64","filename":"x.zip","download_url":"x.zip","shasum":"` +
+		strings.Repeat("0f", 32) +
 		`","shasums_url":"//h/s","shasums_signature_url":"https://h/s","signing_keys":{"gpg_public_keys":[{"ascii_armor":"x"}]}}`))
 	base := &url.URL{Scheme: "https", Host: "registry.example.com", Path: "/v1/"}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -108,7 +115,8 @@ func FuzzAnswers(f *testing.F) {
 // FuzzArchives tries whether a list of checksums gives archives that are none of the version's.
 func FuzzArchives(f *testing.F) {
 	sum := strings.Repeat("0f", 32)
-	f.Add([]byte(sum+"  terraform-provider-cloud_1.0.0_linux_amd64.zip\n"+sum+" *terraform-provider-cloud_1.0.0_linux_arm64.zip\n"), "terraform-provider-cloud_1.0.0_linux_amd64.zip")
+	f.Add([]byte(sum+"  terraform-provider-cloud_1.0.0_linux_amd64.zip\n"+sum+
+		" *terraform-provider-cloud_1.0.0_linux_arm64.zip\n"), "terraform-provider-cloud_1.0.0_linux_amd64.zip")
 	f.Add([]byte(sum+"  x\n"), "x")
 	f.Add([]byte(sum+"  ../x\n"+sum+"  terraform-provider-cloud_1.0.1_linux_arm64.zip"), "../x")
 	p := Provider{"example.com", "acme", "cloud"}

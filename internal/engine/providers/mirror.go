@@ -119,7 +119,8 @@ func New(o Options) (*Mirror, error) {
 	}
 	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
 	m := &Mirror{
-		Options: o, registry: newRegistry(o), hashed: weightedlru.Sized[string, sums](mostKnown), pulls: semaphore.NewWeighted(mostPulls),
+		Options: o, registry: newRegistry(o), hashed: weightedlru.Sized[string, sums](mostKnown),
+		pulls: semaphore.NewWeighted(mostPulls),
 		lists: weightedlru.New[Provider, known](mostLists, weightedlru.EntryOverhead),
 	}
 	if err := m.open(); err != nil {

@@ -82,7 +82,8 @@ func (w *fixture) read(arch string) ([]byte, error) {
 	}
 	defer archive.Close()
 	data, err := io.ReadAll(archive)
-	if sum := sha256.Sum256(data); err == nil && (archive.SHA256 != hex.EncodeToString(sum[:]) || archive.Size != int64(len(data))) {
+	if sum := sha256.Sum256(data); err == nil && (archive.SHA256 != hex.EncodeToString(sum[:]) ||
+		archive.Size != int64(len(data))) {
 		w.t.Errorf("%s, %d bytes: not what was read", archive.SHA256, archive.Size)
 	}
 	return data, err
@@ -136,7 +137,8 @@ func TestProviderIsDownloadedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"1.1.0.json", "index.json", zipName}, w.files()); diff != "" {
 		t.Error(diff)
 	}
-	for suffix, want := range map[string]int{".zip": 1, "SHA256SUMS": 1, ".sig": 1, "/versions": 1, "terraform.json": 1} {
+	for suffix, want := range map[string]int{".zip": 1, "SHA256SUMS": 1, ".sig": 1, "/versions": 1,
+		"terraform.json": 1} {
 		if got := w.registry.Asked(suffix); got != want {
 			t.Errorf("asked %d times for %s", got, suffix)
 		}
@@ -257,18 +259,35 @@ func TestUnverifiableArchiveIsNotStored(t *testing.T) {
 		// asks once more, after the list of checksums was kept
 		later bool
 	}{
-		"an archive with other bytes":        {lie: change(".zip", func(b []byte) []byte { b[40] ^= 1; return b }), want: "its checksum is"},
-		"half an archive":                    {lie: change(".zip", func(b []byte) []byte { return b[:len(b)/2] }), want: "its checksum is"},
-		"a list that was not signed":         {lie: change("SHA256SUMS", replace(sum, other)), want: "signature"},
-		"a signature of other content":       {lie: change(".sig", func(b []byte) []byte { b[len(b)-1] ^= 1; return b }), want: "signature"},
-		"no signature":                       {lie: change(".sig", func([]byte) []byte { return nil }), want: "signature"},
-		"a key that is none":                 {lie: change("amd64", replace("BEGIN PGP", "BEGIN NOT")), want: "public key"},
-		"no key":                             {lie: change("amd64", replace(`"ascii_armor"`, `"x"`)), want: "key"},
-		"no keys":                            {lie: change("amd64", replace(`"gpg_public_keys"`, `"x"`)), want: "names no key"},
-		"a checksum that is not in the list": {lie: change("amd64", replace(sum, other)), want: "not the one in the list"},
-		"a name that is not in the list":     {lie: change("amd64", replace(`"filename":"`, `"filename":"x`)), want: "not the one in the list"},
-		"another checksum once it was kept":  {lie: change("amd64", replace(sum, other)), want: "not the one in the list", later: true},
-		"another archive once it was kept":   {lie: change(".zip", func([]byte) []byte { return content(t, "evil") }), want: "its checksum is", later: true},
+		"an archive with other bytes": {lie: change(".zip", func(b []byte) []byte {
+			b[40] ^= 1
+			return b
+		}), want: "its checksum is"},
+		"half an archive": {lie: change(".zip", func(b []byte) []byte {
+			return b[:len(b)/2]
+		}), want: "its checksum is"},
+		"a list that was not signed": {lie: change("SHA256SUMS", replace(sum, other)), want: "signature"},
+		"a signature of other content": {lie: change(".sig", func(b []byte) []byte {
+			b[len(b)-1] ^= 1
+			return b
+		}), want: "signature"},
+		"no signature": {lie: change(".sig", func([]byte) []byte {
+			return nil
+		}), want: "signature"},
+		"a key that is none": {lie: change("amd64", replace("BEGIN PGP", "BEGIN NOT")),
+			want: "public key"},
+		"no key": {lie: change("amd64", replace(`"ascii_armor"`, `"x"`)), want: "key"},
+		"no keys": {lie: change("amd64", replace(`"gpg_public_keys"`, `"x"`)),
+			want: "names no key"},
+		"a checksum that is not in the list": {lie: change("amd64", replace(sum, other)),
+			want: "not the one in the list"},
+		"a name that is not in the list": {lie: change("amd64", replace(`"filename":"`, `"filename":"x`)),
+			want: "not the one in the list"},
+		"another checksum once it was kept": {lie: change("amd64", replace(sum, other)),
+			want: "not the one in the list", later: true},
+		"another archive once it was kept": {lie: change(".zip", func([]byte) []byte {
+			return content(t, "evil")
+		}), want: "its checksum is", later: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFixture(t, nil)
@@ -355,7 +374,8 @@ func TestUnknownProvidersAreNotFound(t *testing.T) {
 		return code, bytes.ReplaceAll(body, []byte("providers.v1"), []byte("others.v1"))
 	})
 	w.reopen(nil)
-	if _, err := w.Versions(t.Context(), Provider{w.p.Hostname, "acme", "new"}); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "no registry of providers") {
+	if _, err := w.Versions(t.Context(), Provider{w.p.Hostname, "acme", "new"}); !errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "no registry of providers") {
 		t.Error(err)
 	}
 }
@@ -394,7 +414,8 @@ func TestCachedProvidersAreServedWhileTheRegistryIsUnavailable(t *testing.T) {
 		if data, err := w.read("amd64"); err != nil || len(data) == 0 {
 			t.Error(err)
 		}
-		if _, err := w.read("arm64"); err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrVerify) || strings.Contains(err.Error(), "secret") {
+		if _, err := w.read("arm64"); err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrVerify) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("want a transient failure without the secret of the host: %v", err)
 		}
 	}
@@ -446,12 +467,15 @@ func TestRegistriesAreContactedOverHTTPSOnly(t *testing.T) {
 		answer func(string, int, []byte) (int, []byte)
 		want   string
 	}{
-		"a redirect":      {plain(".zip", "http://127.0.0.1:1/x.zip"), "a redirect to what is not https"},
-		"a loop":          {plain(".zip", "/files/again.zip"), "too many redirects"},
-		"a service":       {rewrite(`"providers.v1":"/`, `"providers.v1":"http://127.0.0.1:1/`), "only https is followed"},
-		"an archive":      {rewrite(`"download_url":"/`, `"download_url":"http://127.0.0.1:1/`), "only https is followed"},
-		"a list":          {rewrite(`"shasums_url":"/`, `"shasums_url":"file:///`), "only https is followed"},
-		"a signature":     {rewrite(`"shasums_signature_url":"/`, `"shasums_signature_url":"ftp://x/`), "only https is followed"},
+		"a redirect": {plain(".zip", "http://127.0.0.1:1/x.zip"), "a redirect to what is not https"},
+		"a loop":     {plain(".zip", "/files/again.zip"), "too many redirects"},
+		"a service": {rewrite(`"providers.v1":"/`, `"providers.v1":"http://127.0.0.1:1/`),
+			"only https is followed"},
+		"an archive": {rewrite(`"download_url":"/`, `"download_url":"http://127.0.0.1:1/`),
+			"only https is followed"},
+		"a list": {rewrite(`"shasums_url":"/`, `"shasums_url":"file:///`), "only https is followed"},
+		"a signature": {rewrite(`"shasums_signature_url":"/`, `"shasums_signature_url":"ftp://x/`),
+			"only https is followed"},
 		"other platforms": {rewrite(`"arch":"amd64"`, `"arch":"arm64"`), "another platform"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -501,7 +525,8 @@ func TestSizeOfResponsesIsLimited(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.options.Dir, w.p.dir(), indexFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Versions(t.Context(), w.p); err == nil || !strings.Contains(err.Error(), "is larger than 8388608 bytes") {
+	if _, err := w.Versions(t.Context(), w.p); err == nil ||
+		!strings.Contains(err.Error(), "is larger than 8388608 bytes") {
 		t.Error(err)
 	}
 }
@@ -512,7 +537,8 @@ func TestErrorOmitsTheQueryOfAURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRegistry(Options{Client: &http.Client{Transport: refusing{}}})
-	if _, _, err := r.get(t.Context(), u); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "cdn.example.com/x.zip") {
+	if _, _, err := r.get(t.Context(), u); err == nil || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "cdn.example.com/x.zip") {
 		t.Error(err)
 	}
 }
@@ -524,7 +550,8 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, e
 // The failure must not take minutes.
 func TestUnresponsiveRegistryIsReportedWithinTheTimeout(t *testing.T) {
 	r := newRegistry(Options{})
-	if own, ok := r.client.Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
+	if own, ok := r.client.Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer ||
+		own.Proxied.TLSHandshakeTimeout != download.Answer {
 		t.Errorf("it is asked for longer: %+v", own)
 	}
 }

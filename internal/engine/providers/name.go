@@ -17,9 +17,10 @@ type Provider struct {
 
 // Names become folders, files and parts of URLs, so they are taken only in the one form that engines send.
 var (
-	label     = regexp.MustCompile(`^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$`)
-	part      = regexp.MustCompile(`^[0-9a-z]([0-9a-z_-]{0,62}[0-9a-z])?$`)
-	version   = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(\.(0|[1-9][0-9]{0,9})){2}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
+	label   = regexp.MustCompile(`^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$`)
+	part    = regexp.MustCompile(`^[0-9a-z]([0-9a-z_-]{0,62}[0-9a-z])?$`)
+	version = regexp.MustCompile(
+		`^(0|[1-9][0-9]{0,9})(\.(0|[1-9][0-9]{0,9})){2}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$`)
 	system    = regexp.MustCompile(`^[0-9a-z]{1,32}$`)
 	wholePort = regexp.MustCompile(`^[1-9][0-9]{0,4}$`)
 )

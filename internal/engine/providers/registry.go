@@ -55,7 +55,8 @@ func newRegistry(o Options) registry {
 		return nil
 	}
 	return registry{
-		client: &client, largest: largestArchive, fresh: o.Fresh, now: o.Now, services: weightedlru.Sized[string, service](mostKnown),
+		client: &client, largest: largestArchive, fresh: o.Fresh, now: o.Now,
+		services: weightedlru.Sized[string, service](mostKnown),
 	}
 }
 
@@ -137,7 +138,8 @@ func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) 
 	answer, err := r.client.Do(request)
 	if err != nil {
 		over()
-		if asked, ok := errors.AsType[*url.Error](err); ok { // its text has the query too, which may contain a credential
+		// its text has the query too, which may contain a credential
+		if asked, ok := errors.AsType[*url.Error](err); ok {
 			err = asked.Err
 		}
 		return nil, fmt.Errorf("ask %s: %w", where(u), err)

@@ -39,7 +39,9 @@ func TestLeastRecentlyUsedArchivesAreRemoved(t *testing.T) {
 
 // zips are the archives that are in Dir.
 func (w *fixture) zips() string {
-	return strings.Join(slices.DeleteFunc(w.files(), func(name string) bool { return !strings.HasSuffix(name, ".zip") }), " ")
+	return strings.Join(slices.DeleteFunc(w.files(), func(name string) bool {
+		return !strings.HasSuffix(name, ".zip")
+	}), " ")
 }
 
 func TestDiskUsageOfTheMirrorIsLimited(t *testing.T) {

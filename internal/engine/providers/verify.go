@@ -70,7 +70,8 @@ func archives(p Provider, version string, platform Platform, d location, checksu
 	if all[d.filename] != d.sum {
 		return nil, errors.New("the registry's checksum is not the one in the list")
 	}
-	found := map[string]Package{platform.String(): {URL: p.Filename(version, platform), Hashes: []string{"zh:" + d.sum}}}
+	found := map[string]Package{platform.String(): {URL: p.Filename(version, platform),
+		Hashes: []string{"zh:" + d.sum}}}
 	for name, sum := range all {
 		if v, other, ok := p.ParseFilename(name); ok && v == version && other != platform {
 			found[other.String()] = Package{URL: name, Hashes: []string{"zh:" + sum}}

@@ -58,7 +58,8 @@ func TestBucketHasEachPatternOnce(t *testing.T) {
 func TestManySecretsWithACommonPrefixDoNotDelayOutput(t *testing.T) {
 	r := New()
 	for i := range 50_000 {
-		r.Add("https://db-" + strings.Repeat("0", i%7) + string(rune('a'+i%26)) + strings.Repeat("x", i/182%40) + string(rune('a'+i/7280)) + ".example.com")
+		r.Add("https://db-" + strings.Repeat("0", i%7) + string(rune('a'+i%26)) + strings.Repeat("x",
+			i/182%40) + string(rune('a'+i/7280)) + ".example.com")
 	}
 	begin := time.Now()
 	text := strings.Repeat("  + endpoint = \"https://db.example.com/\"\n", 50_000)
@@ -69,15 +70,18 @@ func TestManySecretsWithACommonPrefixDoNotDelayOutput(t *testing.T) {
 
 // A git server that has the password can write what is read in many ways.
 func TestTimeToMatchIsBounded(t *testing.T) {
-	for _, unit := range []string{"a\n", "%25", "\\\\", "&amp;", "a: ", "''", "61", "0x61:", "a\x1b[m", "a\n| > ) ] a"} {
+	for _, unit := range []string{"a\n", "%25", "\\\\", "&amp;", "a: ", "''", "61", "0x61:", "a\x1b[m",
+		"a\n| > ) ] a"} {
 		r := New()
-		r.Add(strings.Repeat(unit, 200)+"b", strings.Repeat("a", 400)+"b", strings.Repeat("a ", 200)+"b", strings.Repeat("%", 200)+"b")
+		r.Add(strings.Repeat(unit, 200)+"b", strings.Repeat("a", 400)+"b", strings.Repeat("a ", 200)+"b",
+			strings.Repeat("%", 200)+"b")
 		text := []byte(strings.Repeat(unit, 16<<10/len(unit)))
 		m := matcher{text: text, budget: 1000}
 		for at := range text {
 			r.patterns.match(&m, at)
 		}
-		// Beyond the budget, each position is read once as it is, and at most the last reading spends more than is left.
+		// Beyond the budget, each position is read once as it is, and at most the last reading spends more than is
+		// left.
 		if most := 1000 + 64 + 2*len(text)*800; -m.budget > most {
 			t.Errorf("%q: %d bytes were read, more than %d", unit, -m.budget, most)
 		}

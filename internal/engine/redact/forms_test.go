@@ -37,16 +37,17 @@ var written = []struct {
 		}
 		return text
 	})},
-	{form: `JSON in JSON, \u for some characters`, text: true, write: twice(each(func(random *rand.Rand, r rune) string {
-		if r < utf8.RuneSelf && r > ' ' && r != '"' && r != '\\' && random.IntN(2) == 0 {
-			return string(r)
-		}
-		text := ""
-		for _, u := range utf16.Encode([]rune{r}) {
-			text += fmt.Sprintf(`\u%04X`, u)
-		}
-		return text
-	}))},
+	{form: `JSON in JSON, \u for some characters`, text: true,
+		write: twice(each(func(random *rand.Rand, r rune) string {
+			if r < utf8.RuneSelf && r > ' ' && r != '"' && r != '\\' && random.IntN(2) == 0 {
+				return string(r)
+			}
+			text := ""
+			for _, u := range utf16.Encode([]rune{r}) {
+				text += fmt.Sprintf(`\u%04X`, u)
+			}
+			return text
+		}))},
 	{form: "Go", write: func(_ *rand.Rand, s string) string { return inner(strconv.Quote(s)) }},
 	{form: "Go, ASCII", write: func(_ *rand.Rand, s string) string { return inner(strconv.QuoteToASCII(s)) }},
 	{form: "the engine's language", text: true, write: func(_ *rand.Rand, s string) string {
@@ -68,26 +69,36 @@ var written = []struct {
 	{form: "percent-encoding of a path", write: func(_ *rand.Rand, s string) string { return url.PathEscape(s) }},
 	{form: "percent-encoding in lower case, of some characters", write: someBytes("%%%02x")},
 	{form: "percent-encoding in upper case, of some characters", write: someBytes("%%%02X")},
-	{form: "percent-encoding, twice", write: func(_ *rand.Rand, s string) string { return url.PathEscape(url.PathEscape(s)) }},
+	{form: "percent-encoding, twice", write: func(_ *rand.Rand, s string) string {
+		return url.PathEscape(url.PathEscape(s))
+	}},
 	{form: "HTML", text: true, write: func(_ *rand.Rand, s string) string { return html.EscapeString(s) }},
 	{form: "HTML, twice", text: true, write: func(_ *rand.Rand, s string) string {
 		return html.EscapeString(html.EscapeString(s))
 	}},
 	{form: "HTML, named", text: true, write: func(_ *rand.Rand, s string) string {
-		return strings.NewReplacer("&", "&amp;", "'", "&apos;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "/", "&sol;").Replace(s)
+		return strings.NewReplacer("&", "&amp;", "'", "&apos;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "/",
+			"&sol;").Replace(s)
 	}},
-	{form: "HTML, decimal", text: true, write: each(func(_ *rand.Rand, r rune) string { return fmt.Sprintf("&#%d;", r) })},
-	{form: "HTML, hexadecimal", text: true, write: each(func(_ *rand.Rand, r rune) string { return fmt.Sprintf("&#x%x;", r) })},
+	{form: "HTML, decimal", text: true, write: each(func(_ *rand.Rand, r rune) string {
+		return fmt.Sprintf("&#%d;", r)
+	})},
+	{form: "HTML, hexadecimal", text: true, write: each(func(_ *rand.Rand, r rune) string {
+		return fmt.Sprintf("&#x%x;", r)
+	})},
 	{form: "base64", write: base64Of(base64.StdEncoding, "", "")},
 	{form: "base64 after one byte", write: base64Of(base64.StdEncoding, ":", "")},
 	{form: "base64 after two bytes", write: base64Of(base64.RawStdEncoding, "x:", "and more")},
 	{form: "base64 for URLs", write: base64Of(base64.URLEncoding, "", "")},
 	{form: "base64 for URLs, within", write: base64Of(base64.RawURLEncoding, "user:", "!")},
 	{form: "base64 in 64 columns", shortest: 8, write: wrapped(64, "", base64Of(base64.StdEncoding, "", ""))},
-	{form: "base64 in 76 columns, as of base64(1)", shortest: 8, write: wrapped(76, "", base64Of(base64.StdEncoding, "", ""))},
-	{form: "base64 in 76 columns, within", shortest: 8, write: wrapped(76, "", base64Of(base64.StdEncoding, long, long))},
+	{form: "base64 in 76 columns, as of base64(1)", shortest: 8,
+		write: wrapped(76, "", base64Of(base64.StdEncoding, "", ""))},
+	{form: "base64 in 76 columns, within", shortest: 8,
+		write: wrapped(76, "", base64Of(base64.StdEncoding, long, long))},
 	{form: "base64 in 64 columns, within, CRLF", shortest: 8, write: func(random *rand.Rand, s string) string {
-		return strings.ReplaceAll(wrapped(64, "", base64Of(base64.URLEncoding, long[3:], long))(random, s), "\n", "\r\n")
+		return strings.ReplaceAll(wrapped(64, "", base64Of(base64.URLEncoding, long[3:], long))(random, s),
+			"\n", "\r\n")
 	}},
 	{form: "base64 in 76 columns, in JSON", shortest: 8, write: func(random *rand.Rand, s string) string {
 		return quotedJSON(random, wrapped(76, "", base64Of(base64.StdEncoding, long, ""))(random, s))
@@ -102,9 +113,10 @@ var written = []struct {
 	{form: "hexadecimal in upper case", write: func(_ *rand.Rand, s string) string { return fmt.Sprintf("%X", s) }},
 	{form: "hexadecimal with colons", shortest: 8, write: separated("%02x", ":")},
 	{form: "hexadecimal with blanks", shortest: 8, write: separated("%02x", " ")},
-	{form: "hexadecimal in lines, as of xxd -p", shortest: 8, write: wrapped(60, "", func(_ *rand.Rand, s string) string {
-		return hex.EncodeToString([]byte(s))
-	})},
+	{form: "hexadecimal in lines, as of xxd -p", shortest: 8,
+		write: wrapped(60, "", func(_ *rand.Rand, s string) string {
+			return hex.EncodeToString([]byte(s))
+		})},
 	{form: "lines with indentation", shortest: 8, text: true, write: replace("\n", "\n      ")},
 }
 
@@ -217,8 +229,10 @@ func secretOf(random *rand.Rand, length int, text bool) string {
 // textOf returns random text with no letter of a secret's form in a row, and with all that begins an escape or a gap.
 func textOf(random *rand.Rand, length int) string {
 	words := []string{
-		"Still", "creating...", "[10s", "elapsed]", "id=i-0123", "100%", "%d", "%%{", "${x}", "$${", "&", "&amp;", "&c", "\\", "\\n", "\\\\", "\\u00", "''",
-		`""`, `"x"`, "'", "\x1b[1m", "\x1b[0m", "\x1b", "\x1b]8;;", "\r", "\r\n", "\n", "\n\n", "\t", "  ", "+", "0x", "00:11", "│", "|", "ä", "\xff",
+		"Still", "creating...", "[10s", "elapsed]", "id=i-0123", "100%", "%d", "%%{", "${x}", "$${", "&", "&amp;", "&c",
+		"\\", "\\n", "\\\\", "\\u00", "''",
+		`""`, `"x"`, "'", "\x1b[1m", "\x1b[0m", "\x1b", "\x1b]8;;", "\r", "\r\n", "\n", "\n\n", "\t", "  ", "+", "0x",
+		"00:11", "│", "|", "ä", "\xff",
 	}
 	text := ""
 	for len(text) < length {
@@ -227,8 +241,8 @@ func textOf(random *rand.Rand, length int) string {
 	return text
 }
 
-// TestEachFormIsHidden writes a random secret in each form, within random text and in random pieces. Nothing of it is left
-// but characters that also depend on what is around it, and the text is as it was.
+// TestEachFormIsHidden writes a random secret in each form, within random text and in random pieces. Nothing of it is
+// left but characters that also depend on what is around it, and the text is as it was.
 func TestEachFormIsHidden(t *testing.T) {
 	for _, w := range written {
 		t.Run(w.form, func(t *testing.T) {
@@ -303,8 +317,10 @@ func FuzzForms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, form byte, secret string) {
 		w := written[int(form)%len(written)]
 		isControl := func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }
-		if len(secret) < max(shortest, w.shortest) || len(secret) > 1000 || normal(secret) == "" || strings.TrimSpace(secret) != secret ||
-			!hidden(secret) || len(normal(secret)) < w.shortest || w.text && (!utf8.ValidString(secret) || strings.ContainsFunc(secret, isControl)) {
+		if len(secret) < max(shortest, w.shortest) || len(secret) > 1000 || normal(secret) == "" ||
+			strings.TrimSpace(secret) != secret ||
+			!hidden(secret) || len(normal(secret)) < w.shortest ||
+			w.text && (!utf8.ValidString(secret) || strings.ContainsFunc(secret, isControl)) {
 			t.Skip("a secret that this form cannot have, or that is too short")
 		}
 		if strings.ContainsAny(secret, Mask+"begin <>") {

@@ -162,7 +162,8 @@ func (m *matcher) escape(r reading, c byte) {
 		return
 	}
 	m.budget -= costOfEscape
-	if escapes(m.text[r.at:], func(e escape) { m.unescape(r, e.is, r.at+e.takes) }) && (kind[c] == special || m.reads(r, c)) {
+	if escapes(m.text[r.at:], func(e escape) { m.unescape(r, e.is, r.at+e.takes) }) && (kind[c] == special ||
+		m.reads(r, c)) {
 		m.more = true
 	}
 }

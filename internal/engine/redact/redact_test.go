@@ -39,7 +39,8 @@ func TestSecretIsHiddenInEachForm(t *testing.T) {
 		"within other characters ":  "xx" + secret + "yy",
 	} {
 		got := r.String("before " + text + " after")
-		rest := strings.ReplaceAll(strings.Trim(strings.TrimSuffix(strings.TrimPrefix(got, "before "), " after"), `"\x!y=`), Mask, "")
+		rest := strings.ReplaceAll(strings.Trim(strings.TrimSuffix(strings.TrimPrefix(got, "before "), " after"),
+			`"\x!y=`), Mask, "")
 		if !strings.Contains(got, Mask) || len(rest) > 8 {
 			t.Errorf("%s: %q became %q", name, text, got)
 		}
@@ -48,7 +49,8 @@ func TestSecretIsHiddenInEachForm(t *testing.T) {
 
 func TestPartsOfASecretAreHidden(t *testing.T) {
 	r := New()
-	r.Add("-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n", `{"user":"robot@example.com","n":1,"key":"line-one-of-it\nline-two-of-it"}`)
+	r.Add("-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n",
+		`{"user":"robot@example.com","n":1,"key":"line-one-of-it\nline-two-of-it"}`)
 	for _, text := range []string{"+ MIIEvQIBADANBgkq", "user = robot@example.com", "    line-two-of-it"} {
 		if got := r.String(text); !strings.HasSuffix(got, Mask) {
 			t.Errorf("%q became %q", text, got)
@@ -164,7 +166,8 @@ func FuzzWriter(f *testing.F) {
 	f.Add(uint64(3), "a b c", "c a b", "a b c a b c  a\tb\nc")
 	f.Fuzz(func(t *testing.T, seed uint64, one, two, text string) {
 		if strings.ContainsAny(one+two, Mask) || len(one)+len(two) > 1000 {
-			t.Skip("the mask itself contains the secret, so the output may contain it; or the secrets are too long for a fast test")
+			t.Skip("the mask itself contains the secret, so the output may contain it; or the secrets are too long " +
+				"for a fast test")
 		}
 		r := New()
 		r.Add(one, two)
@@ -269,7 +272,8 @@ func BenchmarkWriterOfManySecrets(b *testing.B) {
 	for range 20_000 {
 		r.Add(secretOf(random, 24, true))
 	}
-	line := "\x1b[1maws_instance.web[12]\x1b[0m: {\"id\": \"i-0123456789abcdef0\", \"policy\": \"{\\n\\\"a\\\": 1}\", \"done\": \"10%\"}\n"
+	line := "\x1b[1maws_instance.web[12]\x1b[0m: {\"id\": \"i-0123456789abcdef0\", \"policy\": \"{\\n\\\"a\\\": " +
+		"1}\", \"done\": \"10%\"}\n"
 	chunk := []byte(strings.Repeat(line, 400))
 	w := r.Writer(io.Discard)
 	b.SetBytes(int64(len(chunk)))

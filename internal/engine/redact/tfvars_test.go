@@ -18,9 +18,12 @@ func TestValues(t *testing.T) {
 			[]string{"one", "three\nfour\n", "two"},
 		},
 		"escapes as the engine reads them": {"a.tfvars", `a = "x\"y\n$${z}"`, []string{"x\"y\n${z}"}},
-		"long numbers":                     {"a.tfvars", "pin = 123456\nport = 5432\nbig = -12345678901234567890", []string{"-12345678901234567890", "123456"}},
-		"JSON":                             {"a.tfvars.json", `{"a": "one", "b": {"c": ["two", 3, 1234567.5]}, "d": null}`, []string{"1234567.5", "one", "two"}},
-		"JSON numbers as they are written": {"a.tfvars.json", `{"a": 1234567890123456789012}`, []string{"1234567890123456789012"}},
+		"long numbers": {"a.tfvars", "pin = 123456\nport = 5432\nbig = -12345678901234567890",
+			[]string{"-12345678901234567890", "123456"}},
+		"JSON": {"a.tfvars.json",
+			`{"a": "one", "b": {"c": ["two", 3, 1234567.5]}, "d": null}`, []string{"1234567.5", "one", "two"}},
+		"JSON numbers as they are written": {"a.tfvars.json", `{"a": 1234567890123456789012}`,
+			[]string{"1234567890123456789012"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Values(test.file, []byte(test.text))

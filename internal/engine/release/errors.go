@@ -51,15 +51,15 @@ func advise(p Product, err error) error {
 	var remedy string
 	switch {
 	case errors.Is(err, errUnsigned):
-		remedy = fmt.Sprintf("use a release that has a signature; or, if its publisher signs none, compare its list of "+
-			"checksums with a copy that you trust, and start Cairn with its SHA-256 digest: "+
+		remedy = fmt.Sprintf("use a release that has a signature; or, if its publisher signs none, compare "+
+			"its list of checksums with a copy that you trust, and start Cairn with its SHA-256 digest: "+
 			"--engine-unsigned=%s@VERSION=sha256:DIGEST (chart value engines.unsigned.%s)", p, p)
 	case errors.Is(err, sigverify.ErrSignature):
 		remedy = fmt.Sprintf("if the mirror signs releases with its own key, name that key: "+
 			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
 	case errors.Is(err, ErrUnreachable):
-		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or name a mirror: "+
-			"start Cairn with --engine-mirror=%s=URL (chart value engines.mirrors.%s)", p, p)
+		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or "+
+			"name a mirror: start Cairn with --engine-mirror=%s=URL (chart value engines.mirrors.%s)", p, p)
 	default:
 		return err
 	}

@@ -78,7 +78,8 @@ func TestNearest(t *testing.T) {
 func TestUnavailableVersionsAreNotFound(t *testing.T) {
 	r := newFixture(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
 	_, err := r.Find(t.Context(), OpenTofu, "~> 3.0")
-	if want := `there is no such version: no OpenTofu meets "~> 3.0"; near it are 1.9.1, 1.8.0, at ` + r.URL + "/opentofu"; err == nil || err.Error() != want || !errors.Is(err, ErrNoVersion) {
+	if want := `there is no such version: no OpenTofu meets "~> 3.0"; near it are 1.9.1, 1.8.0, at ` + r.URL +
+		"/opentofu"; err == nil || err.Error() != want || !errors.Is(err, ErrNoVersion) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if _, err = r.Find(t.Context(), "Pulumi", ""); !errors.Is(err, ErrUnknownProduct) {
@@ -91,7 +92,8 @@ func TestUnavailableVersionsAreNotFound(t *testing.T) {
 		{version: "1.8.5", os: "linux", arch: "amd64"}, {version: "1.8.0", os: "linux", arch: "s390x"},
 	} {
 		_, err := r.Get(t.Context(), OpenTofu, w.version, w.os, w.arch)
-		if !errors.Is(err, ErrNoVersion) || !strings.Contains(err.Error(), "near it are 1.9.1, 1.8.0") || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, ErrNoVersion) || !strings.Contains(err.Error(), "near it are 1.9.1, 1.8.0") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v: %v", w, err)
 		}
 	}
@@ -100,7 +102,8 @@ func TestUnavailableVersionsAreNotFound(t *testing.T) {
 		{version: "1.8.0", os: "../linux", arch: "amd64"}, {version: "1.8.0", os: "linux", arch: "amd64.zip?"},
 		{version: "1.8.0-" + strings.Repeat("a", 100), os: "linux", arch: "amd64"},
 	} {
-		if _, err := r.Get(t.Context(), OpenTofu, w.version, w.os, w.arch); !errors.Is(err, ErrNoVersion) || errors.Is(err, errMissing) {
+		if _, err := r.Get(t.Context(), OpenTofu, w.version, w.os, w.arch); !errors.Is(err, ErrNoVersion) ||
+			errors.Is(err, errMissing) {
 			t.Errorf("%+v: %v", w, err)
 		}
 	}
@@ -150,9 +153,11 @@ func TestWithdrawnVersionIsAvailableByExactVersion(t *testing.T) {
 
 func TestInvalidVersionLists(t *testing.T) {
 	tests := map[string]http.HandlerFunc{
-		"no list":                 http.NotFound,
-		"a server that is broken": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
-		"too many questions":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"no list": http.NotFound,
+		"a server that is broken": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		"too many questions": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
 		"a list of 100 megabytes": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"versions":[{"id":"1.8.0"}`)
 			for range 100 {
@@ -166,14 +171,17 @@ func TestInvalidVersionLists(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, `{"versions":[{"id":"1.8.0"}]}`)
 		},
-		"redirects without an end": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
+		"redirects without an end": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		},
 	}
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			defer server.Close()
 			r := newFixture(t, releases.New(t), func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
-			if v, err := r.Find(t.Context(), OpenTofu, ""); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "\n") {
+			if v, err := r.Find(t.Context(), OpenTofu, ""); !errors.Is(err, ErrUnreachable) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q, %v", v, err)
 			}
 		})

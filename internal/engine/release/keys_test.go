@@ -46,16 +46,19 @@ func TestMirrorWithAnUntrustedKeyIsRejected(t *testing.T) {
 		releases.Release{Product: "Terragrunt", Version: "1.1.3", OS: "linux", Arch: "amd64", Program: []byte("grunt")},
 		tofu("1.8.0", "one"))
 	for product, version := range map[Product]string{Terraform: "1.5.7", Terragrunt: "1.1.3", OpenTofu: "1.8.0"} {
-		_, err := newFixture(t, m, func(o *Options) { o.Keys = nil }).Get(t.Context(), product, version, "linux", "amd64")
+		_, err := newFixture(t, m, func(o *Options) { o.Keys = nil }).Get(t.Context(), product, version,
+			"linux", "amd64")
 		if !errors.Is(err, sigverify.ErrSignature) {
 			t.Errorf("%s: %v", product, err)
 		}
-		for _, want := range []string{"--engine-key=" + string(product) + "=FILE", "chart value engines.keys." + string(product)} {
+		for _, want := range []string{"--engine-key=" + string(product) + "=FILE", "chart value engines.keys." +
+			string(product)} {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%s: the message has no %q: %v", product, want, err)
 			}
 		}
-		if p, err := newFixture(t, m).Get(t.Context(), product, version, "linux", "amd64"); err != nil || p.Version != version {
+		if p, err := newFixture(t, m).Get(t.Context(), product, version, "linux", "amd64"); err != nil ||
+			p.Version != version {
 			t.Errorf("%s: %v", product, err)
 		}
 	}
@@ -64,14 +67,16 @@ func TestMirrorWithAnUntrustedKeyIsRejected(t *testing.T) {
 // TestRemedies: what an installation can do is in the message, with the flag and the chart value.
 func TestRemedies(t *testing.T) {
 	const sums = "terragrunt/0.90.0/SHA256SUMS"
-	old := releases.Release{Product: "Terragrunt", Version: "0.90.0", OS: "linux", Arch: "amd64", Program: []byte("grunt")}
+	old := releases.Release{Product: "Terragrunt", Version: "0.90.0", OS: "linux", Arch: "amd64",
+		Program: []byte("grunt")}
 	for name, test := range map[string]struct {
 		change func(*releases.Mirror)
 		want   []string
 	}{
 		"a release without a signature": {
 			func(m *releases.Mirror) { m.Remove(sums + ".gpgsig") },
-			[]string{"Terragrunt 0.90.0 is published without one", "--engine-unsigned=Terragrunt@VERSION=sha256:DIGEST", "chart value engines.unsigned.Terragrunt"},
+			[]string{"Terragrunt 0.90.0 is published without one", "--engine-unsigned=Terragrunt@VERSION=sha256:DIGEST",
+				"chart value engines.unsigned.Terragrunt"},
 		},
 		"a mirror that is away": {
 			func(m *releases.Mirror) { m.Vanish() },
@@ -105,7 +110,8 @@ func TestRemedies(t *testing.T) {
 	}
 	m := releases.New(t, old)
 	m.Vanish()
-	if _, err := newFixture(t, m).Find(t.Context(), Terragrunt, ""); !strings.Contains(fmt.Sprint(err), "--engine-mirror=Terragrunt=URL") {
+	if _, err := newFixture(t, m).Find(t.Context(), Terragrunt, ""); !strings.Contains(fmt.Sprint(err),
+		"--engine-mirror=Terragrunt=URL") {
 		t.Errorf("the list of versions: %v", err)
 	}
 }

@@ -20,9 +20,12 @@ func TestParseIndex(t *testing.T) {
 		data string
 		want []string // nil is an error
 	}{
-		"HashiCorp's":       {`{"name":"terraform","versions":{"1.5.7":{"builds":[]},"1.5.6":{}}}`, []string{"1.5.6", "1.5.7"}},
-		"OpenTofu's":        {`{"versions":[{"id":"1.9.0","files":["a"]},{"id":"1.8.0"}]}`, []string{"1.8.0", "1.9.0"}},
-		"GitHub's":          {" [{\"ref\":\"refs/tags/v0.99.0\"},{\"ref\":\"refs/heads/v1\"},{\"ref\":\"refs/tags/vendor\"}]", []string{"0.99.0", "endor"}},
+		"HashiCorp's": {`{"name":"terraform","versions":{"1.5.7":{"builds":[]},"1.5.6":{}}}`,
+			[]string{"1.5.6", "1.5.7"}},
+		"OpenTofu's": {`{"versions":[{"id":"1.9.0","files":["a"]},{"id":"1.8.0"}]}`, []string{"1.8.0", "1.9.0"}},
+		"GitHub's": {
+			" [{\"ref\":\"refs/tags/v0.99.0\"},{\"ref\":\"refs/heads/v1\"},{\"ref\":\"refs/tags/vendor\"}]",
+			[]string{"0.99.0", "endor"}},
 		"no versions":       {`{}`, nil},
 		"versions of null":  {`{"versions":null}`, nil},
 		"versions of words": {`{"versions":["1.9.0"]}`, nil},
@@ -69,20 +72,27 @@ func archived(t testing.TB, entries ...entry) []byte {
 }
 
 func TestUnpack(t *testing.T) {
-	good := archived(t, entry{name: "README.md"}, entry{name: "tofu", content: "program"}, entry{name: "docs/", mode: fs.ModeDir})
-	bent := bytes.Replace(archived(t, entry{name: "tofu", content: strings.Repeat("program", 99)}), []byte("PK\x01\x02"), []byte("PK\x07\x07"), 1)
+	good := archived(t, entry{name: "README.md"}, entry{name: "tofu", content: "program"},
+		entry{name: "docs/", mode: fs.ModeDir})
+	bent := bytes.Replace(archived(t, entry{name: "tofu", content: strings.Repeat("program", 99)}),
+		[]byte("PK\x01\x02"), []byte("PK\x07\x07"), 1)
 	tests := map[string]struct {
 		archive []byte
 		ok      bool
 	}{
-		"the program among others":      {good, true},
-		"no program":                    {archived(t, entry{name: "README.md"}), false},
-		"a program in a folder":         {archived(t, entry{name: "bin/tofu", content: "program"}), false},
-		"two programs":                  {archived(t, entry{name: "tofu", content: "program"}, entry{name: "tofu", content: "evil"}), false},
-		"a name that leads out":         {archived(t, entry{name: "tofu", content: "program"}, entry{name: "../evil"}), false},
-		"an absolute name":              {archived(t, entry{name: "tofu", content: "program"}, entry{name: "/etc/evil"}), false},
-		"a name that leads out for DOS": {archived(t, entry{name: "tofu", content: "program"}, entry{name: `..\evil`}), false},
-		"a link instead of a program":   {archived(t, entry{name: "tofu", content: "/bin/sh", mode: fs.ModeSymlink}), false},
+		"the program among others": {good, true},
+		"no program":               {archived(t, entry{name: "README.md"}), false},
+		"a program in a folder":    {archived(t, entry{name: "bin/tofu", content: "program"}), false},
+		"two programs": {archived(t, entry{name: "tofu", content: "program"},
+			entry{name: "tofu", content: "evil"}), false},
+		"a name that leads out": {archived(t, entry{name: "tofu", content: "program"}, entry{name: "../evil"}),
+			false},
+		"an absolute name": {archived(t, entry{name: "tofu", content: "program"},
+			entry{name: "/etc/evil"}), false},
+		"a name that leads out for DOS": {archived(t, entry{name: "tofu", content: "program"}, entry{name: `..\evil`}),
+			false},
+		"a link instead of a program": {archived(t, entry{name: "tofu", content: "/bin/sh", mode: fs.ModeSymlink}),
+			false},
 		"a folder instead of a program": {archived(t, entry{name: "tofu/", mode: fs.ModeDir}), false},
 		"a program that is too large":   {archived(t, entry{name: "tofu", content: strings.Repeat("0", 1<<20)}), false},
 		"no archive":                    {[]byte("program"), false},
@@ -114,7 +124,8 @@ func FuzzParseIndex(f *testing.F) {
 		}
 		all := sorted(names)
 		for i, v := range all {
-			if strings.ContainsAny(v.String(), "/\\ ") || strings.Contains(v.String(), "..") || i > 0 && !all[i-1].GreaterThan(v) {
+			if strings.ContainsAny(v.String(), "/\\ ") || strings.Contains(v.String(), "..") ||
+				i > 0 && !all[i-1].GreaterThan(v) {
 				t.Errorf("%q", all)
 			}
 		}
@@ -149,7 +160,8 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func TestNumberOfValuesOfAVersionListIsLimited(t *testing.T) {
-	for _, text := range []string{`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`, "[" + strings.Repeat("{},", 1<<20) + "{}]"} {
+	for _, text := range []string{`{"versions":[` + strings.Repeat("{},", 1<<20) + `{}]}`,
+		"[" + strings.Repeat("{},", 1<<20) + "{}]"} {
 		if _, err := parseIndex([]byte(text)); err == nil || !strings.Contains(err.Error(), "more than 500000 values") {
 			t.Errorf("got %v", err)
 		}

@@ -144,8 +144,8 @@ func (r *Releases) configure(o Options) error {
 	for p, versions := range o.Unsigned {
 		for version, digest := range versions {
 			if _, ok := parseVersion(version); !ok || !digestPattern.MatchString(digest) {
-				return fmt.Errorf("%s %.80q without a signature: the digest of its list of checksums has to be sha256: and 64 "+
-					"hexadecimal digits in lower case, not %.80q", p, version, digest)
+				return fmt.Errorf("%s %.80q without a signature: the digest of its list of checksums has to be "+
+					"sha256: and 64 hexadecimal digits in lower case, not %.80q", p, version, digest)
 			}
 		}
 	}
@@ -275,7 +275,8 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 func (r *Releases) noVersion(ctx context.Context, w wanted, missing error) error {
 	err := fmt.Errorf("%w: %s %s for %s: %w", ErrNoVersion, w.product, w.version, w.platform(), missing)
 	if versions, bad := r.list(ctx, w.product); bad == nil {
-		err = fmt.Errorf("%w; near it are %s, at %s", err, wish{text: w.version}.nearest(versions), r.sources[w.product])
+		err = fmt.Errorf("%w; near it are %s, at %s", err, wish{text: w.version}.nearest(versions),
+			r.sources[w.product])
 	}
 	return err
 }

@@ -61,7 +61,8 @@ func tofu(version, program string) releases.Release {
 }
 
 func grunt(version string) releases.Release {
-	return releases.Release{Product: "Terragrunt", Version: version, OS: "linux", Arch: "amd64", Program: []byte("grunt")}
+	return releases.Release{Product: "Terragrunt", Version: version, OS: "linux", Arch: "amd64",
+		Program: []byte("grunt")}
 }
 
 func (r *fixture) grunt(version string) error {
@@ -112,7 +113,8 @@ const (
 
 func TestTwoVersionsAreStoredSideBySide(t *testing.T) {
 	r := newFixture(t, releases.New(t, tofu("1.8.0", "one"), tofu("1.9.1", "two")))
-	for constraint, want := range map[string]string{"~> 1.8.0": "one", "": "two", ">= 1.8": "two", "1.8.0": "one", "= 1.9.1": "two"} {
+	for constraint, want := range map[string]string{"~> 1.8.0": "one", "": "two", ">= 1.8": "two", "1.8.0": "one",
+		"= 1.9.1": "two"} {
 		version, err := r.Find(t.Context(), OpenTofu, constraint)
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +141,8 @@ func TestEachProductIsReadFromAFolder(t *testing.T) {
 			var all []releases.Release
 			for _, p := range []string{"OpenTofu", "Terraform", "Terragrunt"} {
 				for _, v := range []string{"0.99.1", "0.100.0", "0.101.0-rc1"} {
-					all = append(all, releases.Release{Product: p, Version: v, OS: "linux", Arch: "arm64", Program: []byte(p + v)})
+					all = append(all, releases.Release{Product: p, Version: v, OS: "linux", Arch: "arm64",
+						Program: []byte(p + v)})
 				}
 			}
 			m := releases.New(t, all...)
@@ -179,7 +182,9 @@ func TestInvalidReleaseIsRejected(t *testing.T) {
 		"a list of checksums that is not what was signed": {func(m *releases.Mirror) {
 			m.Write(sums18, append(m.Read(sums18), '\n'))
 		}, sigverify.ErrSignature},
-		"a signature that is none": {func(m *releases.Mirror) { m.Write(sig18, []byte("signed, me")) }, sigverify.ErrSignature},
+		"a signature that is none": {func(m *releases.Mirror) {
+			m.Write(sig18, []byte("signed, me"))
+		}, sigverify.ErrSignature},
 		"a signature by another key": {func(m *releases.Mirror) {
 			m.SignWithAnotherKey()
 			m.Sign("OpenTofu", "1.8.0")
@@ -341,7 +346,9 @@ func TestUnsignedProgramIsNotUsedAfterItsDigestIsRemoved(t *testing.T) {
 	m.Remove(sums + ".gpgsig")
 	digest, dir := newFixture(t, m).digestOf(sums), t.TempDir()
 	in := func(o *Options) { o.Dir = dir }
-	r := newFixture(t, m, in, func(o *Options) { o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}} })
+	r := newFixture(t, m, in, func(o *Options) {
+		o.Unsigned = map[Product]map[string]string{Terragrunt: {"0.90.0": digest}}
+	})
 	if err := r.grunt("0.90.0"); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +359,8 @@ func TestUnsignedProgramIsNotUsedAfterItsDigestIsRemoved(t *testing.T) {
 
 func TestOneValidSignatureOfTerraformSuffices(t *testing.T) {
 	const sums = "terraform/1.5.7/terraform_1.5.7_SHA256SUMS"
-	m := releases.New(t, releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")})
+	m := releases.New(t, releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64",
+		Program: []byte("tf")})
 	m.Write(sums+".sig", m.Read(sums+".72D7468F.sig"))
 	m.Write(sums+".72D7468F.sig", []byte("by the maker, not the company"))
 	r := newFixture(t, m)
@@ -493,15 +501,17 @@ func TestInvalidOptions(t *testing.T) {
 		"a mirror of an unknown product":       {Mirrors: map[Product]string{"Pulumi": "https://x"}},
 		"a key of an unknown product":          {Keys: map[Product][]string{"Pulumi": {"x"}}},
 		"an unknown product without signature": {Unsigned: map[Product]map[string]string{"Pulumi": {}}},
-		"no digest instead of a signature":     {Unsigned: map[Product]map[string]string{Terragrunt: {"0.90.0": "true"}}},
-		"no version without a signature":       {Unsigned: map[Product]map[string]string{Terragrunt: {"0.x": "sha256:" + strings.Repeat("0", 64)}}},
-		"a key that is none":                   {Keys: map[Product][]string{OpenTofu: {"x"}}},
-		"a mirror over ftp":                    {Mirrors: map[Product]string{OpenTofu: "ftp://x/y"}},
-		"a mirror that is no URL":              {Mirrors: map[Product]string{OpenTofu: "https://me:secret@x:y"}},
-		"a mirror without a host":              {Mirrors: map[Product]string{OpenTofu: "https:///x"}},
-		"a mirror with a query":                {Mirrors: map[Product]string{OpenTofu: "https://me:secret@x/?y=z"}},
-		"a folder on another machine":          {Mirrors: map[Product]string{OpenTofu: "file://server/x"}},
-		"a folder without a root":              {Mirrors: map[Product]string{OpenTofu: "file:x"}},
+		"no digest instead of a signature": {
+			Unsigned: map[Product]map[string]string{Terragrunt: {"0.90.0": "true"}}},
+		"no version without a signature": {
+			Unsigned: map[Product]map[string]string{Terragrunt: {"0.x": "sha256:" + strings.Repeat("0", 64)}}},
+		"a key that is none":          {Keys: map[Product][]string{OpenTofu: {"x"}}},
+		"a mirror over ftp":           {Mirrors: map[Product]string{OpenTofu: "ftp://x/y"}},
+		"a mirror that is no URL":     {Mirrors: map[Product]string{OpenTofu: "https://me:secret@x:y"}},
+		"a mirror without a host":     {Mirrors: map[Product]string{OpenTofu: "https:///x"}},
+		"a mirror with a query":       {Mirrors: map[Product]string{OpenTofu: "https://me:secret@x/?y=z"}},
+		"a folder on another machine": {Mirrors: map[Product]string{OpenTofu: "file://server/x"}},
+		"a folder without a root":     {Mirrors: map[Product]string{OpenTofu: "file:x"}},
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {

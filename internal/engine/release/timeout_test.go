@@ -27,14 +27,16 @@ func TestUnresponsiveMirrorIsReportedWithinTheTimeout(t *testing.T) {
 	_, found := r.Find(t.Context(), OpenTofu, "")
 	_, got := r.get("1.8.0")
 	for what, err := range map[string]error{"the list": found, "the program": got} {
-		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), m.URL) || !strings.Contains(err.Error(), "--engine-mirror=OpenTofu=URL") {
+		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), m.URL) ||
+			!strings.Contains(err.Error(), "--engine-mirror=OpenTofu=URL") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if own, ok := careful(nil, nil).Transport.(*egress.Transport); !ok || own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
+	if own, ok := careful(nil, nil).Transport.(*egress.Transport); !ok ||
+		own.Direct.ResponseHeaderTimeout != download.Answer || own.Proxied.TLSHandshakeTimeout != download.Answer {
 		t.Errorf("by default it is another: %+v", own)
 	}
 }
@@ -46,7 +48,8 @@ func TestErrorOmitsTheQueryOfARedirect(t *testing.T) {
 	server := httptest.NewServer(redirects)
 	t.Cleanup(server.Close)
 	r := newFixture(t, m, func(o *Options) { o.Mirrors[OpenTofu] = server.URL })
-	if _, err := r.get("1.8.0"); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "http://127.0.0.1:1/file") {
+	if _, err := r.get("1.8.0"); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "canary") ||
+		!strings.Contains(err.Error(), "http://127.0.0.1:1/file") {
 		t.Errorf("%v", err)
 	}
 }

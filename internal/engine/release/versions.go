@@ -73,7 +73,8 @@ func parseWish(text string) (wish, error) {
 func (w wish) newest(versions []*version.Version) (string, bool) {
 	for _, v := range versions {
 		switch {
-		case w.exact != nil && (!v.Equal(w.exact) || v.Prerelease() != w.exact.Prerelease()): // 1.2.3-rc1 is Equal to 1.2.3.0
+		case w.exact != nil && (!v.Equal(w.exact) || v.Prerelease() != w.exact.Prerelease()):
+			// 1.2.3-rc1 is Equal to 1.2.3.0
 		case w.exact == nil && v.Prerelease() != "":
 		case w.all.Check(v):
 			return v.String(), true

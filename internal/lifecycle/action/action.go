@@ -56,7 +56,8 @@ var verbs = map[string]map[string][]string{
 	"driftpauses":  {Resume: {"patch", "resume"}},
 	"pipelines":    {Promote: {"patch", "promote"}},
 	// What is done to States goes through Cairn's server, which asks for the verb itself.
-	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "recover": {"recover"}, "restore": {"restore"}},
+	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"},
+		"recover": {"recover"}, "restore": {"restore"}},
 }
 
 // Verbs are what a role has to allow for each action on a resource.
@@ -78,7 +79,8 @@ func ApproveRun(digest, by string) client.Patch {
 
 // RejectRun rejects one plan of a Run, by its digest.
 func RejectRun(digest, by, reason string) client.Patch {
-	return merge(map[string]any{"spec": map[string]any{"rejection": v1alpha1.Rejection{PlanDigest: digest, By: by, Reason: reason}}})
+	return merge(map[string]any{
+		"spec": map[string]any{"rejection": v1alpha1.Rejection{PlanDigest: digest, By: by, Reason: reason}}})
 }
 
 // CancelRun requests the end of a Run.

@@ -25,7 +25,8 @@ var roles = []struct {
 	{"cairn-stackpolicies", []string{"stackpolicies"}, []string{"create", "update", "patch", "delete"}},
 	{"cairn-state", []string{"states"}, []string{"pull", "push", "rollback", "unlock", "recover"}},
 	{"cairn-view", []string{"stacks", "stacksets", "stackgrants", "variablesets", "stackpolicies", "notifications",
-		"driftpauses", "pipelines", "runs", "states", "repositories", "pullrequests"}, []string{"get", "list", "watch"}},
+		"driftpauses", "pipelines", "runs", "states", "repositories", "pullrequests"}, []string{"get",
+		"list", "watch"}},
 }
 
 // Role returns the ClusterRole of the chart that allows a verb on a resource, such as runs or runs/logs; empty if none

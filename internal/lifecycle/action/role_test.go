@@ -60,7 +60,8 @@ func TestRoleAllowsTheVerb(t *testing.T) {
 	if got := Role("secrets", "get"); got != "" {
 		t.Errorf("secrets are of the role %s", got)
 	}
-	if Role("runs", "approve") != "cairn-approve" || Role("stacks", "apply") != "cairn-apply" || Role("stacks", "get") != "cairn-view" {
+	if Role("runs", "approve") != "cairn-approve" || Role("stacks", "apply") != "cairn-apply" ||
+		Role("stacks", "get") != "cairn-view" {
 		t.Error("a wider role than needed is named")
 	}
 }

@@ -1,4 +1,5 @@
-// Package approval has the rule that says whether the approval of a plan is valid. The operator, the server and the CLI all call it.
+// Package approval has the rule that says whether the approval of a plan is valid. The operator, the server and the CLI
+// all call it.
 package approval
 
 import (
@@ -21,8 +22,8 @@ const (
 	Valid        = v1alpha1.ApprovalValid
 )
 
-// Of returns the status of a Run's approval. preventSelfApproval is that of its Stack, which may set it after the Run was created; the
-// Run's own cannot be taken back.
+// Of returns the status of a Run's approval. preventSelfApproval is that of its Stack, which may set it after the Run
+// was created; the Run's own cannot be taken back.
 func Of(run *v1alpha1.Run, preventSelfApproval bool) Status {
 	a, plan := Given(run), run.Status.Plan
 	switch {
@@ -133,9 +134,11 @@ func Denial(run *v1alpha1.Run, preventSelfApproval bool, user string) string {
 	switch By(run, preventSelfApproval, user) {
 	case SelfApproval:
 		if !Caused(run, user) {
-			return fmt.Sprintf("Run %s requires the approval of another user than %s, who removed spec.preventSelfApproval from the Stack", run.Name, user)
+			return fmt.Sprintf("Run %s requires the approval of another user than %s, who removed "+
+				"spec.preventSelfApproval from the Stack", run.Name, user)
 		}
-		return fmt.Sprintf("Run %s was caused by %s and requires the approval of another user (spec.preventSelfApproval)", run.Name, user)
+		return fmt.Sprintf("Run %s was caused by %s and requires the approval of another user "+
+			"(spec.preventSelfApproval)", run.Name, user)
 	case UnknownCause:
 		return fmt.Sprintf("not all users who caused Run %s are known: %s. "+
 			"Request a Run with cairn apply %s, then let another user approve that (spec.preventSelfApproval)",

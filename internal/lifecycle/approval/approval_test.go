@@ -15,16 +15,23 @@ func TestOf(t *testing.T) {
 		ofRun, ofStack bool
 		want           Status
 	}{
-		"without an approval":                      {nil, &v1alpha1.Plan{Digest: "a"}, false, false, None},
-		"another plan was approved":                {&v1alpha1.Approval{PlanDigest: "b", By: "bob"}, &v1alpha1.Plan{Digest: "a"}, false, false, OtherPlan},
-		"there is no plan":                         {&v1alpha1.Approval{PlanDigest: "a", By: "bob"}, nil, false, false, OtherPlan},
-		"another user approved":                    {&v1alpha1.Approval{PlanDigest: "a", By: "bob"}, &v1alpha1.Plan{Digest: "a"}, true, true, Valid},
-		"the same user approved":                   {&v1alpha1.Approval{PlanDigest: "a", By: "alice"}, &v1alpha1.Plan{Digest: "a"}, false, false, Valid},
-		"the same user, and the Run prevents it":   {&v1alpha1.Approval{PlanDigest: "a", By: "alice"}, &v1alpha1.Plan{Digest: "a"}, true, false, SelfApproval},
-		"the same user, and the Stack prevents it": {&v1alpha1.Approval{PlanDigest: "a", By: "alice"}, &v1alpha1.Plan{Digest: "a"}, false, true, SelfApproval},
+		"without an approval": {nil, &v1alpha1.Plan{Digest: "a"}, false, false, None},
+		"another plan was approved": {&v1alpha1.Approval{PlanDigest: "b", By: "bob"},
+			&v1alpha1.Plan{Digest: "a"}, false, false, OtherPlan},
+		"there is no plan": {&v1alpha1.Approval{PlanDigest: "a", By: "bob"}, nil, false, false,
+			OtherPlan},
+		"another user approved": {&v1alpha1.Approval{PlanDigest: "a", By: "bob"},
+			&v1alpha1.Plan{Digest: "a"}, true, true, Valid},
+		"the same user approved": {&v1alpha1.Approval{PlanDigest: "a", By: "alice"},
+			&v1alpha1.Plan{Digest: "a"}, false, false, Valid},
+		"the same user, and the Run prevents it": {&v1alpha1.Approval{PlanDigest: "a", By: "alice"},
+			&v1alpha1.Plan{Digest: "a"}, true, false, SelfApproval},
+		"the same user, and the Stack prevents it": {&v1alpha1.Approval{PlanDigest: "a", By: "alice"},
+			&v1alpha1.Plan{Digest: "a"}, false, true, SelfApproval},
 	} {
 		run := &v1alpha1.Run{}
-		run.Spec.Cause.By, run.Spec.Approval, run.Spec.PreventSelfApproval, run.Status.Plan = "alice", test.approval, test.ofRun, test.plan
+		run.Spec.Cause.By, run.Spec.Approval, run.Spec.PreventSelfApproval, run.Status.Plan = "alice", test.approval,
+			test.ofRun, test.plan
 		if got := Of(run, test.ofStack); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
@@ -43,7 +50,8 @@ func TestUserWhoRemovedTheRuleMayNotApprove(t *testing.T) {
 	} {
 		run := &v1alpha1.Run{}
 		run.Spec.Cause.By, run.Spec.PreventSelfApproval, run.Spec.SelfApprovalRemovedBy = "alice", true, test.removedBy
-		run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{PlanDigest: "a", By: test.by}, &v1alpha1.Plan{Digest: "a"}
+		run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{PlanDigest: "a", By: test.by},
+			&v1alpha1.Plan{Digest: "a"}
 		if got := Of(run, false); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
@@ -55,13 +63,17 @@ func TestUsersWhoCausedARunMayNotApprove(t *testing.T) {
 	run.Name, run.Spec.Stack.Name, run.Spec.PreventSelfApproval, run.Spec.Cause.By = "net-2", "net", true, "Dan"
 	run.Spec.CausedBy = []v1alpha1.Contributor{
 		{Kind: v1alpha1.ContributorSpec, Name: "alice"},
-		{Kind: v1alpha1.ContributorAuthor, Name: "Carol Smith <carol@example.com>", Users: UsersOf("Carol Smith", "Carol@example.com")},
-		{Kind: v1alpha1.ContributorCommitter, Name: "Eve <12+eve@users.example.com>", Users: UsersOf("", "12+eve@users.example.com")},
+		{Kind: v1alpha1.ContributorAuthor, Name: "Carol Smith <carol@example.com>",
+			Users: UsersOf("Carol Smith", "Carol@example.com")},
+		{Kind: v1alpha1.ContributorCommitter, Name: "Eve <12+eve@users.example.com>",
+			Users: UsersOf("", "12+eve@users.example.com")},
 	}
 	for user, want := range map[string]Status{
 		"alice": SelfApproval, "Alice": Valid, "malice": Valid, "bob": Valid, "Dan": Valid,
-		"carol": SelfApproval, "carol@example.com": SelfApproval, "CAROL@example.com": SelfApproval, "Carol Smith": SelfApproval,
-		"oidc:carol@example.com": SelfApproval, "https://id.example.com#carol@example.com": SelfApproval, "eve": SelfApproval, "steve": Valid,
+		"carol": SelfApproval, "carol@example.com": SelfApproval, "CAROL@example.com": SelfApproval,
+		"Carol Smith":            SelfApproval,
+		"oidc:carol@example.com": SelfApproval, "https://id.example.com#carol@example.com": SelfApproval,
+		"eve": SelfApproval, "steve": Valid,
 	} {
 		if got := By(run, false, user); got != want {
 			t.Errorf("%s: %s, want %s", user, got, want)
@@ -71,7 +83,8 @@ func TestUsersWhoCausedARunMayNotApprove(t *testing.T) {
 		}
 	}
 	run.Spec.CausedByUnknown = "a commit is missing"
-	if got, why := By(run, false, "bob"), Denial(run, false, "bob"); got != UnknownCause || !strings.Contains(why, "a commit is missing. Request a Run with cairn apply net") {
+	if got, why := By(run, false, "bob"), Denial(run, false, "bob"); got != UnknownCause ||
+		!strings.Contains(why, "a commit is missing. Request a Run with cairn apply net") {
 		t.Errorf("without a request: %s, %q", got, why)
 	}
 	run.Spec.CausedBy = append(run.Spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorRequest, Name: "bob"})
@@ -107,7 +120,8 @@ func TestPublishedApproval(t *testing.T) {
 	causedBy := func(names ...string) func(*v1alpha1.Run) {
 		return func(run *v1alpha1.Run) {
 			for _, name := range names {
-				run.Spec.CausedBy = append(run.Spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorAuthor, Name: name})
+				run.Spec.CausedBy = append(run.Spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorAuthor,
+					Name: name})
 			}
 		}
 	}
@@ -117,13 +131,26 @@ func TestPublishedApproval(t *testing.T) {
 		ofStack bool
 		want    v1alpha1.RunApproval
 	}{
-		"without the rule":                      {causedBy("bob"), false, v1alpha1.RunApproval{State: None}},
-		"with the rule of the Run":              {func(r *v1alpha1.Run) { causedBy("bob", "bob", "eve")(r); r.Spec.PreventSelfApproval = true }, false, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"bob", "eve"}}},
-		"with the rule of the Stack":            {causedBy(), true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}}},
-		"a user removed the rule":               {func(r *v1alpha1.Run) { r.Spec.SelfApprovalRemovedBy = "carol" }, false, v1alpha1.RunApproval{State: None, ExcludedUsers: []string{"carol"}}},
-		"more users than it names":              {causedBy(many...), true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: many[:10]}},
-		"not all users who caused it are known": {func(r *v1alpha1.Run) { r.Spec.CausedByUnknown = "a commit is missing" }, true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}, RequestRequired: true}},
-		"the user who caused it approved it":    {func(r *v1alpha1.Run) { r.Spec.Approval = &v1alpha1.Approval{PlanDigest: "a", By: "alice"} }, true, v1alpha1.RunApproval{State: SelfApproval, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}}},
+		"without the rule": {causedBy("bob"), false, v1alpha1.RunApproval{State: None}},
+		"with the rule of the Run": {func(r *v1alpha1.Run) {
+			causedBy("bob", "bob", "eve")(r)
+			r.Spec.PreventSelfApproval = true
+		}, false, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"bob", "eve"}}},
+		"with the rule of the Stack": {causedBy(), true,
+			v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{"alice"}}},
+		"a user removed the rule": {func(r *v1alpha1.Run) {
+			r.Spec.SelfApprovalRemovedBy = "carol"
+		}, false, v1alpha1.RunApproval{State: None, ExcludedUsers: []string{"carol"}}},
+		"more users than it names": {causedBy(many...), true,
+			v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: many[:10]}},
+		"not all users who caused it are known": {func(r *v1alpha1.Run) {
+			r.Spec.CausedByUnknown = "a commit is missing"
+		}, true, v1alpha1.RunApproval{State: None, PreventSelfApproval: true, ExcludedUsers: []string{
+			"alice"}, RequestRequired: true}},
+		"the user who caused it approved it": {func(r *v1alpha1.Run) {
+			r.Spec.Approval = &v1alpha1.Approval{PlanDigest: "a", By: "alice"}
+		}, true, v1alpha1.RunApproval{State: SelfApproval, PreventSelfApproval: true, ExcludedUsers: []string{
+			"alice"}}},
 	} {
 		run := &v1alpha1.Run{}
 		run.Spec.Cause.By, run.Status.Plan = "alice", &v1alpha1.Plan{Digest: "a"}
@@ -136,7 +163,8 @@ func TestPublishedApproval(t *testing.T) {
 }
 
 func TestSentApproval(t *testing.T) {
-	for state, want := range map[Status]bool{None: true, Valid: true, OtherPlan: false, SelfApproval: false, UnknownCause: false} {
+	for state, want := range map[Status]bool{None: true, Valid: true, OtherPlan: false, SelfApproval: false,
+		UnknownCause: false} {
 		run := &v1alpha1.Run{}
 		run.Spec.Approval, run.Status.Plan = &v1alpha1.Approval{PlanDigest: "a", By: "bob"}, &v1alpha1.Plan{Digest: "a"}
 		run.Status.Approval = &v1alpha1.RunApproval{State: state}

@@ -19,11 +19,11 @@ type Carried struct {
 	// Run is the Run that waits, and PreventSelfApproval the rule of its Stack now.
 	Run                 *v1alpha1.Run
 	PreventSelfApproval bool
-	// Merged reports that the revision of the Run has the merge commit. SameInputs reports that both plans are of the same
-	// code, values and engine.
+	// Merged reports that the revision of the Run has the merge commit. SameInputs reports that both plans are of the
+	// same code, values and engine.
 	Merged, SameInputs bool
-	// Differs are the names of the parts in which the plan differs from the approved one, such as addresses of resources,
-	// without secrets. Empty if they are not known.
+	// Differs are the names of the parts in which the plan differs from the approved one, such as addresses of
+	// resources, without secrets. Empty if they are not known.
 	Differs []string
 	// Allowed reports that the user has the verb approve on the Run now.
 	Allowed bool
@@ -41,7 +41,8 @@ func (c Carried) Refusal() string {
 	}
 	plan := run.Status.Plan
 	switch {
-	case run.Spec.Operation != v1alpha1.OperationApply || run.Status.Phase != v1alpha1.PhaseAwaitingApproval || plan == nil:
+	case run.Spec.Operation != v1alpha1.OperationApply || run.Status.Phase != v1alpha1.PhaseAwaitingApproval ||
+		plan == nil:
 		return "the Run waits for no approval of an apply"
 	case !c.Merged || !isOfCommits(run):
 		return "the Run has other causes than commits, or does not have the merge"
@@ -84,7 +85,8 @@ func (c Carried) prevents() bool { return c.Run.Spec.PreventSelfApproval || c.Pr
 
 // isComparable reports whether the fingerprint of a plan has all that its apply does, as Cairn read it itself.
 func isComparable(p *v1alpha1.Plan) bool {
-	return p.Fingerprint != "" && p.Unverified == "" && p.Partial == "" && !p.Script && len(p.Untracked) == 0 && !p.TakesOverState
+	return p.Fingerprint != "" && p.Unverified == "" && p.Partial == "" && !p.Script && len(p.Untracked) == 0 &&
+		!p.TakesOverState
 }
 
 // isOfCommits reports whether a Run applies commits, and no change of the Stack, its values or its Repository.

@@ -29,7 +29,8 @@ func CheckDigest(digest, named string) error {
 	hex, whole := strings.TrimPrefix(named, algorithm), strings.TrimPrefix(digest, algorithm)
 	switch {
 	case len(hex) < len(Short(digest)):
-		return fmt.Errorf("the digest %s is too short to name one plan: at least %d digits are needed", named, ShortDigest)
+		return fmt.Errorf("the digest %s is too short to name one plan: at least %d digits are needed", named,
+			ShortDigest)
 	case !strings.HasPrefix(whole, hex):
 		return ErrOtherPlan
 	}

@@ -18,8 +18,8 @@ type SameShape struct {
 	OfRelease, Completed, Held bool
 	// OnlyCode reports that the inputs of the Run differ from what its Stack has applied in the code only.
 	OnlyCode bool
-	// Approved is the Run that applied the release to the corresponding Stack of the stage before; nil if none is known,
-	// and Unknown is why.
+	// Approved is the Run that applied the release to the corresponding Stack of the stage before; nil if none is
+	// known, and Unknown is why.
 	Approved *v1alpha1.Run
 	Unknown  string
 	// ApprovedPrevents is spec.preventSelfApproval of that Stack now.

@@ -40,7 +40,8 @@ var DriftPauses = &Type[v1alpha1.DriftPause, userapi.DriftPause]{
 			since = *row.Since
 		}
 		return []any{
-			p.Name, row.Ready, cmp.Or(row.Reason, newReason), fmt.Sprintf("%d of %d", row.Drifted, row.Checked), age(since), row.Message,
+			p.Name, row.Ready, cmp.Or(row.Reason, newReason), fmt.Sprintf("%d of %d", row.Drifted, row.Checked),
+			age(since), row.Message,
 		}
 	},
 	Conditions: func(p *v1alpha1.DriftPause) []metav1.Condition { return p.Status.Conditions },

@@ -88,7 +88,8 @@ func (k List[R]) groupValue(field string) (func(*R) string, error) {
 	key, isLabel := strings.CutPrefix(field, labelField(""))
 	if !isLabel || key == "" || k.Labels == nil {
 		known := strings.Join(slices.Sorted(maps.Keys(k.Filters)), ", ")
-		return nil, &BadQuery{group, "rows cannot be grouped by " + field + "; use label:KEY for Stacks, or one of " + known}
+		return nil, &BadQuery{group, "rows cannot be grouped by " + field + "; use label:KEY for Stacks, or one of " +
+			known}
 	}
 	return func(row *R) string {
 		for _, l := range k.Labels(row) {

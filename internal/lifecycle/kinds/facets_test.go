@@ -14,9 +14,12 @@ import (
 )
 
 var teams = rowsOf(Stacks,
-	stackOf("a", "s1", is("True", "Applied", ""), from("infra"), labels(map[string]string{"team": "data", "env": "prod"})),
-	stackOf("a", "s2", is("False", "RunFailed", ""), from("infra"), labels(map[string]string{"team": "data", "env": "dev"})),
-	stackOf("b", "s3", is("True", "Applied", ""), from("apps"), labels(map[string]string{"team": "web", "env": "prod", "helm.sh/chart": "x"})),
+	stackOf("a", "s1", is("True", "Applied", ""), from("infra"),
+		labels(map[string]string{"team": "data", "env": "prod"})),
+	stackOf("a", "s2", is("False", "RunFailed", ""), from("infra"),
+		labels(map[string]string{"team": "data", "env": "dev"})),
+	stackOf("b", "s3", is("True", "Applied", ""), from("apps"),
+		labels(map[string]string{"team": "web", "env": "prod", "helm.sh/chart": "x"})),
 	stackOf("c", "s4", is("False", "Drifted", "")),
 )
 
@@ -55,7 +58,8 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	many := map[string]string{"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/name": "shop", "kustomize.toolkit.fluxcd.io/name": "x"}
+	many := map[string]string{"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/name": "shop",
+		"kustomize.toolkit.fluxcd.io/name": "x"}
 	for i := range mostLabels + 5 {
 		many[fmt.Sprintf("l%02d", i)] = "x"
 	}
@@ -91,7 +95,8 @@ func TestFacets(t *testing.T) {
 			t.Errorf("%s: %s", query, diff)
 		}
 	}
-	if page := ask(t, Stacks, teams, "facet=namespace&namespace=a&ready=True"); stackNames(page) != "s1" || page.Total != 1 {
+	if page := ask(t, Stacks, teams, "facet=namespace&namespace=a&ready=True"); stackNames(page) != "s1" ||
+		page.Total != 1 {
 		t.Errorf("rows that are only counted are on the page: %s", stackNames(page))
 	}
 	var objects []*v1alpha1.Stack
@@ -100,12 +105,14 @@ func TestFacets(t *testing.T) {
 	}
 	objects = append(objects, stackOf("ns-106", "u"))
 	f := ask(t, Stacks, rowsOf(Stacks, objects...), "facet=namespace").Facets[0]
-	if len(f.Values) != mostFacetValues || f.More != 7 || f.Values[0] != (userapi.FacetValue{Value: "ns-106", Count: 3}) {
+	if len(f.Values) != mostFacetValues || f.More != 7 ||
+		f.Values[0] != (userapi.FacetValue{Value: "ns-106", Count: 3}) {
 		t.Errorf("%d values, %d more, first %v", len(f.Values), f.More, f.Values[0])
 	}
-	pulls := rowsOf(PullRequests, &v1alpha1.PullRequest{Status: v1alpha1.PullRequestStatus{Stacks: []v1alpha1.PullRequestStack{
-		{Namespace: "a", Name: "x"}, {Namespace: "a", Name: "y"},
-	}}})
+	pulls := rowsOf(PullRequests,
+		&v1alpha1.PullRequest{Status: v1alpha1.PullRequestStatus{Stacks: []v1alpha1.PullRequestStack{
+			{Namespace: "a", Name: "x"}, {Namespace: "a", Name: "y"},
+		}}})
 	if f := ask(t, PullRequests, pulls, "facet=stack").Facets[0]; len(f.Values) != 2 {
 		t.Errorf("the Stacks of a pull request are %v", f.Values)
 	}

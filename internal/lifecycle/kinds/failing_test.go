@@ -11,7 +11,8 @@ import (
 )
 
 func stalledStack(s *v1alpha1.Stack) {
-	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue})
+	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled,
+		Status: metav1.ConditionTrue})
 }
 
 // TestFailingStacks checks the list of the overview: a Stack whose reason reports an error is in it, also if this

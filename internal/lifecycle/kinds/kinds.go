@@ -18,7 +18,8 @@ import (
 )
 
 // All are the kinds, in the order in which users see them. Only tests change it.
-var All = []Kind{Stacks, StackSets, Runs, States, Repositories, PullRequests, VariableSets, StackPolicies, StackGrants, Notifications,
+var All = []Kind{Stacks, StackSets, Runs, States, Repositories, PullRequests, VariableSets, StackPolicies, StackGrants,
+	Notifications,
 	DriftPauses, Pipelines}
 
 // Named returns the kind with one of the names that users can write, in any case.
@@ -33,7 +34,8 @@ func Named(name string) (Kind, bool) {
 
 // A Name is how a kind is named.
 type Name struct {
-	// Kind is the name in the API of Kubernetes, and Plural that of several objects. Examples: Repository, Repositories.
+	// Kind is the name in the API of Kubernetes, and Plural that of several objects. Examples: Repository,
+	// Repositories.
 	Kind, Plural string
 	// Short are abbreviations for commands.
 	Short []string

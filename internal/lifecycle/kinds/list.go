@@ -24,7 +24,8 @@ type List[R any] struct {
 	Part func(*R) string
 	// Compare orders the texts of ranks and parts; nil orders them by their bytes.
 	Compare func(a, b string) int
-	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is first.
+	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is
+	// first.
 	Sorts   map[string]func(*R) Rank
 	Default string
 	// Filters let a row through whose value is one of those asked for; Sets one that has any of them.
@@ -32,8 +33,8 @@ type List[R any] struct {
 	Filters map[string]func(*R) string
 	Aliases map[string]func(*R) string
 	Sets    map[string]func(*R) []string
-	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one of
-	// the values asked for of each key.
+	// Labels are those of a row as key=value, nil for kinds that are not filtered by labels. A row passes if it has one
+	// of the values asked for of each key.
 	Labels func(*R) []string
 	// NotReady are the rows that each group counts; nil for none.
 	NotReady func(*R) bool
@@ -190,7 +191,8 @@ func (q query[R]) compare(a, b cursor) int {
 	if q.down {
 		ranks = -ranks
 	}
-	objects := cmp.Or(compareGroups(a.Group, b.Group), ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	objects := cmp.Or(compareGroups(a.Group, b.Group), ranks, cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name))
 	if objects != 0 {
 		return objects
 	}
@@ -289,7 +291,8 @@ func (k List[R]) parse(values url.Values) (query[R], error) {
 	rank, ok := k.Sorts[by]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(k.Sorts)), ", ")
-		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round", by, known)}
+		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round",
+			by, known)}
 	}
 	q.rank, q.down = rank, down
 	if q.after != nil && (q.after.Sort != q.sort || q.after.GroupBy != q.by) {

@@ -19,7 +19,8 @@ import (
 var day = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 func stackOf(namespace, name string, more ...func(*v1alpha1.Stack)) *v1alpha1.Stack {
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.Time{Time: day}}}
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+		CreationTimestamp: metav1.Time{Time: day}}}
 	for _, m := range more {
 		m(s)
 	}
@@ -29,7 +30,8 @@ func stackOf(namespace, name string, more ...func(*v1alpha1.Stack)) *v1alpha1.St
 func is(status metav1.ConditionStatus, reason, message string) func(*v1alpha1.Stack) {
 	return func(s *v1alpha1.Stack) {
 		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Time{Time: day},
+			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message,
+			LastTransitionTime: metav1.Time{Time: day},
 		})
 	}
 }
@@ -53,7 +55,8 @@ func labels(all map[string]string) func(*v1alpha1.Stack) {
 }
 
 func drifted(s *v1alpha1.Stack) {
-	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue})
+	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrifted,
+		Status: metav1.ConditionTrue})
 }
 
 // rowsOf are the rows of objects.
@@ -68,7 +71,8 @@ func rowsOf[O, R any](k *Type[O, R], objects ...*O) []*R {
 
 var fleet = rowsOf(Stacks,
 	stackOf("web", "shop", is("True", "Applied", "12 resources"), from("infra"), has(12), revision("main@sha1:c0ffee")),
-	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3), revision("sha256:c0ffee")),
+	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3),
+		revision("sha256:c0ffee")),
 	stackOf("data", "lake", is("Unknown", "AwaitingApproval", "plan of lake-4 waits"), drifted, has(120)),
 	stackOf("data", "blog"),
 )
@@ -80,13 +84,16 @@ func TestStackNamesTheOutputsThatItUses(t *testing.T) {
 	}
 	row := Stacks.Row(stackOf("shop", "web", func(s *v1alpha1.Stack) {
 		s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "dns"}}
-		s.Spec.Variables = []v1alpha1.Variable{{Name: "size"}, {Name: "vpc", ValueFrom: from("net", "vpc_id")}, {Name: "zone", ValueFrom: from("net", "zone")}}
-		s.Status.Units = []v1alpha1.Unit{{Path: "live/db", Outputs: true, Stacks: []string{"db"}}, {Path: "live/log", Stacks: []string{"log"}}}
+		s.Spec.Variables = []v1alpha1.Variable{{Name: "size"}, {Name: "vpc", ValueFrom: from("net", "vpc_id")},
+			{Name: "zone", ValueFrom: from("net", "zone")}}
+		s.Status.Units = []v1alpha1.Unit{{Path: "live/db", Outputs: true, Stacks: []string{"db"}},
+			{Path: "live/log", Stacks: []string{"log"}}}
 	}))
 	if diff := cmp.Diff([]string{"dns", "net", "db", "log"}, row.Uses); diff != "" {
 		t.Error(diff)
 	}
-	want := []userapi.UsedOutput{{Stack: "net", Output: "vpc_id", Variable: "vpc"}, {Stack: "net", Output: "zone", Variable: "zone"}, {Stack: "db"}}
+	want := []userapi.UsedOutput{{Stack: "net", Output: "vpc_id", Variable: "vpc"},
+		{Stack: "net", Output: "zone", Variable: "zone"}, {Stack: "db"}}
 	if diff := cmp.Diff(want, row.UsedOutputs); diff != "" {
 		t.Error(diff)
 	}
@@ -149,7 +156,8 @@ func TestBadQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"shade=red":                           "shade: there is no such parameter; there are after, collapsed, commit, deleted,",
+		"shade=red": "shade: there is no such parameter; there are after, collapsed, " +
+			"commit, deleted,",
 		"sort=shade":                          `sort: rows cannot be sorted by "shade", but by changed, created, name,`,
 		"limit=0":                             "limit: \"0\" is no number from 1 to 500",
 		"limit=501":                           "limit: \"501\" is no number from 1 to 500",
@@ -160,10 +168,11 @@ func TestBadQueries(t *testing.T) {
 		"label=team":                          "label: use key=value, as in team=data",
 		"label==data":                         "label: use key=value, as in team=data",
 		"label=a=" + strings.Repeat("a", 380): "label: it is longer than 381 bytes",
-		"facet=name":                          "facet: the values of name are not counted, but those of commit, deleted, drifted,",
-		"group=name":                          "group: rows cannot be grouped by name; use label:KEY",
-		"group=label:":                        "group: rows cannot be grouped by label:;",
-		"group=ready&after=" + other.Next:     "after: it is of a list that was sorted in another way",
+		"facet=name": "facet: the values of name are not counted, but those of commit, " +
+			"deleted, drifted,",
+		"group=name":                      "group: rows cannot be grouped by name; use label:KEY",
+		"group=label:":                    "group: rows cannot be grouped by label:;",
+		"group=ready&after=" + other.Next: "after: it is of a list that was sorted in another way",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -181,7 +190,8 @@ func TestPagesAreDisjoint(t *testing.T) {
 	var objects []*v1alpha1.Run
 	for i := range 57 {
 		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
-			Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i/5) * time.Hour)},
+			Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("run-%d", i),
+			CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i/5) * time.Hour)},
 		}}
 		r.Spec.Stack.Name, r.Status.Phase = fmt.Sprintf("stack-%d", i%7), v1alpha1.PhaseSucceeded
 		objects = append(objects, r)
@@ -226,7 +236,8 @@ func BenchmarkPage(b *testing.B) {
 	var runs []*userapi.Run
 	for i := range 50_000 {
 		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i*7919%50_000) * time.Second)},
+			Namespace: "ns", Name: fmt.Sprintf("run-%d", i),
+			CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i*7919%50_000) * time.Second)},
 		}}
 		r.Spec.Cause.Message = "1f3c2ab Widen the subnet of the cluster"
 		runs = append(runs, rowsOf(Runs, r)...)
@@ -236,13 +247,16 @@ func BenchmarkPage(b *testing.B) {
 	})
 	var stacks []*userapi.Stack
 	for i := range 10_000 {
-		stacks = append(stacks, rowsOf(Stacks, stackOf(fmt.Sprintf("ns-%d", i%300), fmt.Sprintf("stack-%d", i), is("True", "Applied", "12 resources"),
-			from(fmt.Sprintf("repository-%d", i%40)), labels(map[string]string{
-				"team": fmt.Sprintf("team-%d", i%50), "env": "prod", "app": fmt.Sprintf("app-%d", i),
-			})))...)
+		stacks = append(stacks,
+			rowsOf(Stacks, stackOf(fmt.Sprintf("ns-%d", i%300), fmt.Sprintf("stack-%d", i),
+				is("True", "Applied", "12 resources"),
+				from(fmt.Sprintf("repository-%d", i%40)), labels(map[string]string{
+					"team": fmt.Sprintf("team-%d", i%50), "env": "prod", "app": fmt.Sprintf("app-%d", i),
+				})))...)
 	}
 	benchmarkPages(b, Stacks, stacks, map[string]url.Values{
-		"grouped by label": {"group": {"label:team"}, "label": {"env=prod"}}, "facets": {"facet": {"namespace", "reason", "label"}, "ready": {"True"}},
+		"grouped by label": {"group": {"label:team"}, "label": {"env=prod"}},
+		"facets":           {"facet": {"namespace", "reason", "label"}, "ready": {"True"}},
 	})
 }
 

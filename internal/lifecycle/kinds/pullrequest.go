@@ -43,10 +43,12 @@ var PullRequests = &Type[v1alpha1.PullRequest, userapi.PullRequest]{
 			"stack": func(p *userapi.PullRequest) []string { return p.Stacks },
 		},
 		Words: func(p *userapi.PullRequest) []string {
-			return []string{p.Namespace + "/" + p.Name, "#" + strconv.FormatInt(p.Number, 10), p.Title, p.Author, p.Branch, p.Message}
+			return []string{p.Namespace + "/" + p.Name, "#" + strconv.FormatInt(p.Number, 10), p.Title, p.Author,
+				p.Branch, p.Message}
 		},
 	},
-	Columns:    []string{"Name", "Ready", "Reason", "Plans", "Changes", "Author", "Age", "+Title", "+Base", "+Head", "+URL", MessageColumn},
+	Columns: []string{"Name", "Ready", "Reason", "Plans", "Changes", "Author", "Age", "+Title", "+Base", "+Head",
+		"+URL", MessageColumn},
 	Cells:      pullRequestCells,
 	Conditions: func(o *v1alpha1.PullRequest) []metav1.Condition { return o.Status.Conditions },
 }
@@ -60,10 +62,13 @@ func pullRequest(p *v1alpha1.PullRequest) userapi.PullRequest {
 	is := ready(p.Status.Conditions)
 	row := userapi.PullRequest{
 		Object: ObjectOf(p), Repository: intern(p.Spec.Repository.Name), Number: p.Spec.Number, Title: p.Spec.Title,
-		Author: intern(p.Spec.Author), URL: p.Spec.URL, State: intern(string(p.Spec.State)), Phase: intern(string(p.Status.Phase)),
-		Draft: p.Spec.Draft, Fork: p.Spec.Fork, Base: intern(p.Spec.Base), Branch: p.Spec.Head.Branch, Commit: p.Spec.Head.Commit,
-		Ready: intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
-		Affected: len(p.Status.Stacks) + len(p.Status.Skipped), Updated: when(&p.Spec.UpdatedAt), Deleted: p.DeletionTimestamp != nil,
+		Author: intern(p.Spec.Author), URL: p.Spec.URL, State: intern(string(p.Spec.State)),
+		Phase: intern(string(p.Status.Phase)),
+		Draft: p.Spec.Draft, Fork: p.Spec.Fork, Base: intern(p.Spec.Base), Branch: p.Spec.Head.Branch,
+		Commit: p.Spec.Head.Commit,
+		Ready:  intern(string(is.Status)), Reason: intern(is.Reason), Message: intern(is.Message),
+		Affected: len(p.Status.Stacks) + len(p.Status.Skipped), Updated: when(&p.Spec.UpdatedAt),
+		Deleted: p.DeletionTimestamp != nil,
 	}
 	for _, s := range p.Status.Stacks {
 		row.Stacks = append(row.Stacks, intern(s.Namespace+"/"+s.Name))

@@ -16,12 +16,14 @@ import (
 func pullOf(repository string, number int64, more ...func(*v1alpha1.PullRequest)) *v1alpha1.PullRequest {
 	p := &v1alpha1.PullRequest{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: repository + "-" + string(rune('0'+number)), CreationTimestamp: metav1.Time{Time: day},
+			Namespace: "shop", Name: repository + "-" + string(rune('0'+number)),
+			CreationTimestamp: metav1.Time{Time: day},
 		},
 		Spec: v1alpha1.PullRequestSpec{
 			Repository: v1alpha1.ObjectRef{Name: repository}, Number: number, Author: "gitea:git.example.com:alice",
-			State: v1alpha1.PullRequestOpen, Base: "main", UpdatedAt: metav1.Time{Time: day.Add(time.Duration(number) * time.Hour)},
-			Head: v1alpha1.PullRequestHead{Branch: "wider", Commit: strings.Repeat("a", 40)},
+			State: v1alpha1.PullRequestOpen, Base: "main",
+			UpdatedAt: metav1.Time{Time: day.Add(time.Duration(number) * time.Hour)},
+			Head:      v1alpha1.PullRequestHead{Branch: "wider", Commit: strings.Repeat("a", 40)},
 		},
 	}
 	for _, m := range more {
@@ -43,7 +45,8 @@ func planOf(name string, phase v1alpha1.RunPhase, plan *v1alpha1.Plan) v1alpha1.
 func TestRowOfAPullRequest(t *testing.T) {
 	pull := pullOf("infra", 7, plans(
 		planOf("net", v1alpha1.PhaseSucceeded, &v1alpha1.Plan{Changes: true, Add: 2, Change: 1, Import: 3}),
-		planOf("web", v1alpha1.PhaseSucceeded, &v1alpha1.Plan{Changes: true, Add: 1, Destroy: 1, Replace: 1, Forget: 4}),
+		planOf("web", v1alpha1.PhaseSucceeded, &v1alpha1.Plan{Changes: true, Add: 1, Destroy: 1, Replace: 1,
+			Forget: 4}),
 		planOf("dns", v1alpha1.PhaseSucceeded, &v1alpha1.Plan{}),
 		planOf("db", v1alpha1.PhaseFailed, nil),
 		planOf("old", v1alpha1.PhaseCanceled, nil),
@@ -56,7 +59,8 @@ func TestRowOfAPullRequest(t *testing.T) {
 		p.DeletionTimestamp = &metav1.Time{Time: day}
 		p.Status.Skipped = []string{"shop/a", "shop/b"}
 		p.Status.Conditions = []metav1.Condition{{
-			Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPullRequestPlanning, Message: "2 of 7 plans are in progress",
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPullRequestPlanning,
+			Message: "2 of 7 plans are in progress",
 		}}
 	})
 	updated := day.Add(7 * time.Hour)
@@ -80,7 +84,8 @@ func TestRowOfAPullRequest(t *testing.T) {
 
 func TestPullRequestsAreFiltered(t *testing.T) {
 	rows := rowsOf(PullRequests,
-		pullOf("infra", 1, plans(planOf("net", v1alpha1.PhaseSucceeded, nil), planOf("web", v1alpha1.PhaseFailed, nil))),
+		pullOf("infra", 1, plans(planOf("net", v1alpha1.PhaseSucceeded, nil),
+			planOf("web", v1alpha1.PhaseFailed, nil))),
 		pullOf("infra", 2, plans(planOf("net", v1alpha1.PhasePlanning, nil)), func(p *v1alpha1.PullRequest) {
 			p.Spec.Author, p.Spec.Fork = "gitea:git.example.com:mallory", true
 			p.Status.Phase = v1alpha1.PullRequestAwaitingCommand
@@ -109,10 +114,13 @@ func TestPullRequestsAreFiltered(t *testing.T) {
 		"an author":                    {"q=Mallory", "infra-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			expectRows(t, PullRequests.Query, rows, test.query, test.want, func(row userapi.PullRequest) string { return row.Name })
+			expectRows(t, PullRequests.Query, rows, test.query, test.want, func(row userapi.PullRequest) string {
+				return row.Name
+			})
 		})
 	}
-	if _, err := PullRequests.Query.Page(rows, url.Values{"stacks": {"shop/net"}}); err == nil || !strings.Contains(err.Error(), "stack, state") {
+	if _, err := PullRequests.Query.Page(rows, url.Values{"stacks": {"shop/net"}}); err == nil ||
+		!strings.Contains(err.Error(), "stack, state") {
 		t.Errorf("another parameter: %v", err)
 	}
 }

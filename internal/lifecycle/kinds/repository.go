@@ -19,7 +19,8 @@ var Repositories = &Type[v1alpha1.Repository, userapi.Repository]{
 	Row: func(r *v1alpha1.Repository) userapi.Repository {
 		is := ready(r.Status.Conditions)
 		row := userapi.Repository{
-			Object: ObjectOf(r), URL: r.Spec.URL, Ref: r.Spec.Ref, Ready: string(is.Status), Reason: is.Reason, Message: is.Message,
+			Object: ObjectOf(r), URL: r.Spec.URL, Ref: r.Spec.Ref, Ready: string(is.Status), Reason: is.Reason,
+			Message: is.Message,
 			Changed: when(&is.LastTransitionTime),
 		}
 		if f := r.Status.LastFetch; f != nil {
@@ -44,7 +45,8 @@ var Repositories = &Type[v1alpha1.Repository, userapi.Repository]{
 		},
 		Words: func(r *userapi.Repository) []string { return []string{r.Namespace + "/" + r.Name, r.URL} },
 	},
-	Columns:    []string{"Name", "Ready", "Reason", "URL", "Fetched", "Age", "+Ref", "+Interval", "+Refs", MessageColumn},
+	Columns: []string{"Name", "Ready", "Reason", "URL", "Fetched", "Age", "+Ref", "+Interval", "+Refs",
+		MessageColumn},
 	Cells:      repositoryCells,
 	Conditions: func(o *v1alpha1.Repository) []metav1.Condition { return o.Status.Conditions },
 }
@@ -65,7 +67,8 @@ func repositoryCells(r *v1alpha1.Repository, age Age) []any {
 		interval = r.Spec.Interval.Duration.String()
 	}
 	return []any{
-		r.Name, string(is.Status), cmp.Or(is.Reason, newReason), r.Spec.URL, age(fetched), age(r.CreationTimestamp.Time),
+		r.Name, string(is.Status), cmp.Or(is.Reason, newReason), r.Spec.URL, age(fetched),
+		age(r.CreationTimestamp.Time),
 		cmp.Or(r.Spec.Ref, "-"), interval, fmt.Sprint(len(r.Status.Refs)), is.Message,
 	}
 }

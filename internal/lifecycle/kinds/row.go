@@ -15,7 +15,8 @@ import (
 // ObjectOf returns the fields that all rows have.
 func ObjectOf(o client.Object) userapi.Object {
 	return userapi.Object{
-		Namespace: intern(o.GetNamespace()), Name: o.GetName(), UID: string(o.GetUID()), Created: o.GetCreationTimestamp().Time,
+		Namespace: intern(o.GetNamespace()), Name: o.GetName(), UID: string(o.GetUID()),
+		Created: o.GetCreationTimestamp().Time,
 	}
 }
 

@@ -37,14 +37,17 @@ var Runs = &Type[v1alpha1.Run, userapi.Run]{
 			"operation": func(r *userapi.Run) string { return r.Operation },
 			"cause":     func(r *userapi.Run) string { return r.Cause.Type },
 			"commit":    func(r *userapi.Run) string { return commitOf(r.Revision) },
-			"finished":  func(r *userapi.Run) string { return strconv.FormatBool(v1alpha1.RunPhase(r.Phase).Finished()) },
+			"finished": func(r *userapi.Run) string {
+				return strconv.FormatBool(v1alpha1.RunPhase(r.Phase).Finished())
+			},
 		},
 		Words: func(r *userapi.Run) []string {
 			return []string{r.Namespace + "/" + r.Name, r.Cause.Message, r.Cause.By, r.Revision}
 		},
 	},
-	Columns: []string{"Name", "Stack", "Operation", "Cause", "Phase", "Plan", "Age", "+By", "+Attempts", "+Revision", MessageColumn},
-	Cells:   runCells,
+	Columns: []string{"Name", "Stack", "Operation", "Cause", "Phase", "Plan", "Age", "+By", "+Attempts", "+Revision",
+		MessageColumn},
+	Cells: runCells,
 }
 
 // The server lists and shows them, and the operator counts them.
@@ -90,7 +93,8 @@ func run(r *v1alpha1.Run) userapi.Run {
 
 func countsOf(p *v1alpha1.Plan) *userapi.Counts {
 	return &userapi.Counts{
-		Changes: p.Changes, StateOnly: p.StateOnly, Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import,
+		Changes: p.Changes, StateOnly: p.StateOnly, Add: p.Add, Change: p.Change, Destroy: p.Destroy,
+		Replace: p.Replace, Import: p.Import,
 		Forget: p.Forget, Invoke: p.Invoke, Refresh: p.Refresh,
 	}
 }

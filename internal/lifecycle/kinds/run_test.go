@@ -33,9 +33,11 @@ func TestRowOfARunHasItsWaits(t *testing.T) {
 func TestRunsOfAnEarlierStackOfTheName(t *testing.T) {
 	isController := true
 	owned := func(name, uid string) *userapi.Run {
-		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}}}
+		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}}}
 		if uid != "" {
-			r.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: "net", UID: types.UID(uid), Controller: &isController}}
+			r.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: "net", UID: types.UID(uid),
+				Controller: &isController}}
 		}
 		row := Runs.Row(r)
 		return &row

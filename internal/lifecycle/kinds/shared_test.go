@@ -16,16 +16,20 @@ func hour(time.Time) string { return "1h" }
 
 func TestVariableSets(t *testing.T) {
 	prod := &v1alpha1.VariableSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod", UID: "u", CreationTimestamp: metav1.Time{Time: day}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod", UID: "u",
+			CreationTimestamp: metav1.Time{Time: day}},
 		Spec: v1alpha1.VariableSetSpec{
 			StackSelector: metav1.LabelSelector{
-				MatchLabels:      map[string]string{"env": "prod"},
-				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: "In", Values: []string{"a", "b"}}},
+				MatchLabels: map[string]string{"env": "prod"},
+				MatchExpressions: []metav1.LabelSelectorRequirement{
+					{Key: "team", Operator: "In", Values: []string{"a", "b"}}},
 			},
-			Variables: []v1alpha1.Variable{{Name: "region"}, {Name: "zone"}}, Env: []corev1.EnvVar{{Name: "AWS_REGION", Value: "secret-value"}},
+			Variables: []v1alpha1.Variable{{Name: "region"}, {Name: "zone"}},
+			Env:       []corev1.EnvVar{{Name: "AWS_REGION", Value: "secret-value"}},
 		},
 	}
-	all := &v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "all", DeletionTimestamp: &metav1.Time{Time: day}}}
+	all := &v1alpha1.VariableSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "all",
+		DeletionTimestamp: &metav1.Time{Time: day}}}
 	want := userapi.VariableSet{
 		Object:   userapi.Object{Namespace: "shop", Name: "prod", UID: "u", Created: day},
 		Selector: "env=prod,team in (a,b)", Variables: []string{"region", "zone"}, Env: []string{"AWS_REGION"},
@@ -54,15 +58,19 @@ func TestVariableSets(t *testing.T) {
 
 func TestStackPolicies(t *testing.T) {
 	prod := &v1alpha1.StackPolicy{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod", UID: "u", CreationTimestamp: metav1.Time{Time: day}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "prod", UID: "u",
+			CreationTimestamp: metav1.Time{Time: day}},
 		Spec: v1alpha1.StackPolicySpec{
-			StackSelector: metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}, Windows: make([]v1alpha1.Window, 2),
-			Policies: []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}},
+			StackSelector: metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}},
+			Windows:       make([]v1alpha1.Window, 2),
+			Policies:      []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}},
 		},
 	}
-	all := &v1alpha1.StackPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "all", DeletionTimestamp: &metav1.Time{Time: day}}}
+	all := &v1alpha1.StackPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "all",
+		DeletionTimestamp: &metav1.Time{Time: day}}}
 	want := userapi.StackPolicy{
-		Object: userapi.Object{Namespace: "shop", Name: "prod", UID: "u", Created: day}, Selector: "env=prod", Windows: 2, Policies: []string{"rules"},
+		Object: userapi.Object{Namespace: "shop", Name: "prod", UID: "u", Created: day}, Selector: "env=prod",
+		Windows: 2, Policies: []string{"rules"},
 	}
 	if diff := cmp.Diff(want, StackPolicies.Row(prod)); diff != "" {
 		t.Error(diff)
@@ -85,7 +93,8 @@ func TestStackPolicies(t *testing.T) {
 
 func TestStackGrants(t *testing.T) {
 	one := &v1alpha1.StackGrant{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "network", Name: "one", UID: "u", CreationTimestamp: metav1.Time{Time: day}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "network", Name: "one", UID: "u",
+			CreationTimestamp: metav1.Time{Time: day}},
 		Spec: v1alpha1.StackGrantSpec{
 			From:   []v1alpha1.StackGrantFrom{{Kind: "Stack", Namespace: "shop"}, {Kind: "Stack", Namespace: "web"}},
 			Stacks: []string{"dns", "net"},
@@ -95,7 +104,8 @@ func TestStackGrants(t *testing.T) {
 	all.Spec.From = []v1alpha1.StackGrantFrom{{Kind: "Stack", Namespace: "shop"}}
 	want := userapi.StackGrant{
 		Object: userapi.Object{Namespace: "network", Name: "one", UID: "u", Created: day},
-		From:   []userapi.GrantFrom{{Kind: "Stack", Namespace: "shop"}, {Kind: "Stack", Namespace: "web"}}, Stacks: []string{"dns", "net"},
+		From:   []userapi.GrantFrom{{Kind: "Stack", Namespace: "shop"}, {Kind: "Stack", Namespace: "web"}},
+		Stacks: []string{"dns", "net"},
 	}
 	if diff := cmp.Diff(want, StackGrants.Row(one)); diff != "" {
 		t.Error(diff)
@@ -109,7 +119,8 @@ func TestStackGrants(t *testing.T) {
 		}
 	}
 	rows := rowsOf(StackGrants, one, all)
-	for query, want := range map[string]int{"namespace=network": 2, "namespace=shop": 0, "q=shop": 2, "q=web": 1, "q=dns": 1, "sort=-created": 2} {
+	for query, want := range map[string]int{"namespace=network": 2, "namespace=shop": 0, "q=shop": 2, "q=web": 1,
+		"q=dns": 1, "sort=-created": 2} {
 		if page := ask(t, StackGrants, rows, query); page.Total != want {
 			t.Errorf("%s: %d rows, want %d", query, page.Total, want)
 		}

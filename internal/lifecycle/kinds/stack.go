@@ -43,7 +43,8 @@ var Stacks = &Type[v1alpha1.Stack, userapi.Stack]{
 			"engine":     func(s *userapi.Stack) string { return s.Engine },
 			"commit":     func(s *userapi.Stack) string { return commitOf(s.Revision) },
 		},
-		Aliases: map[string]func(*userapi.Stack) string{"stackset": func(s *userapi.Stack) string { // in its own namespace
+		// in its own namespace
+		Aliases: map[string]func(*userapi.Stack) string{"stackset": func(s *userapi.Stack) string {
 			if s.StackSet == "" || strings.Contains(s.StackSet, "/") {
 				return ""
 			}
@@ -55,7 +56,8 @@ var Stacks = &Type[v1alpha1.Stack, userapi.Stack]{
 			return append([]string{s.Namespace + "/" + s.Name, baseName(s.Repository), s.Message}, s.Labels...)
 		},
 	},
-	Columns:    []string{"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", MessageColumn},
+	Columns: []string{"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision",
+		MessageColumn},
 	Cells:      stackCells,
 	Conditions: func(o *v1alpha1.Stack) []metav1.Condition { return o.Status.Conditions },
 }
@@ -73,7 +75,8 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Engine:    intern(string(s.EngineOf().Name)),
 		Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil, Destroyed: s.Destroyed(),
 		Resources: int32(s.Status.Resources), Run: s.Status.CurrentRun, LastRun: s.Status.LastRun,
-		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s), Labels: labelsOf(s.Labels),
+		Revision: intern(s.Status.Revision), Uses: s.Dependencies(), UsedOutputs: usedOutputs(s),
+		Labels:   labelsOf(s.Labels),
 		StackSet: intern(s.StackSet()),
 		Drifted:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionDrifted),
 		Stalled:  apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),

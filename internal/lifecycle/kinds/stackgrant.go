@@ -47,7 +47,8 @@ var StackGrants = &Type[v1alpha1.StackGrant, userapi.StackGrant]{
 			from[i] = string(f.Kind) + " " + f.Namespace
 		}
 		return []any{
-			g.Name, strings.Join(from, ", "), cmp.Or(strings.Join(g.Spec.Stacks, ", "), "all"), age(g.CreationTimestamp.Time),
+			g.Name, strings.Join(from, ", "), cmp.Or(strings.Join(g.Spec.Stacks, ", "), "all"),
+			age(g.CreationTimestamp.Time),
 		}
 	},
 }

@@ -13,14 +13,16 @@ import (
 
 func TestRowOfAStackSet(t *testing.T) {
 	set := &v1alpha1.StackSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "platform", UID: "u", CreationTimestamp: metav1.Time{Time: day}},
-		Spec:       v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate, Repository: &v1alpha1.RepositoryRef{Name: "infra"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "platform", UID: "u",
+			CreationTimestamp: metav1.Time{Time: day}},
+		Spec: v1alpha1.StackSetSpec{Mode: v1alpha1.StackSetCreate, Repository: &v1alpha1.RepositoryRef{Name: "infra"}},
 		Status: v1alpha1.StackSetStatus{
 			Revision: "main@sha1:abc", Generated: 40, Applied: 30, Changing: 4, Outdated: 6, Failed: 1, Gone: 25,
 			Deletions: &v1alpha1.StackSetDeletions{Digest: "d", Count: 25, Names: []string{"old"}},
 			Conditions: []metav1.Condition{
 				{
-					Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAwaitingDeletionConfirmation,
+					Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+					Reason:  v1alpha1.ReasonAwaitingDeletionConfirmation,
 					Message: "25 Stacks wait", LastTransitionTime: metav1.Time{Time: day},
 				},
 				{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue},
@@ -43,7 +45,8 @@ func TestRowOfAStackSet(t *testing.T) {
 	}
 	sets := rowsOf(StackSets, set, &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "lists"}})
 	for query, want := range map[string]int{
-		"repository=infra": 1, "reason=AwaitingDeletionConfirmation&stalled=true": 1, "mode=Preview": 0, "q=infra": 1, "sort=-generated": 2,
+		"repository=infra": 1, "reason=AwaitingDeletionConfirmation&stalled=true": 1, "mode=Preview": 0, "q=infra": 1,
+		"sort=-generated": 2,
 	} {
 		if page := ask(t, StackSets, sets, query); page.Total != want {
 			t.Errorf("%s: %d rows, want %d", query, page.Total, want)
@@ -55,7 +58,8 @@ func TestStacksOfAStackSet(t *testing.T) {
 	stacks := rowsOf(Stacks,
 		stackOf("a", "s1", labels(map[string]string{v1alpha1.StackSetLabel: "platform"})),
 		stackOf("a", "s2", labels(map[string]string{v1alpha1.StackSetLabel: "other"})), stackOf("a", "s3"),
-		stackOf("a", "s4", labels(map[string]string{v1alpha1.StackSetLabel: "platform", v1alpha1.StackSetNamespaceLabel: "b"})),
+		stackOf("a", "s4", labels(map[string]string{v1alpha1.StackSetLabel: "platform",
+			v1alpha1.StackSetNamespaceLabel: "b"})),
 	)
 	if got := stackNames(ask(t, Stacks, stacks, "stackset=b/platform")); got != "s4" {
 		t.Errorf("the Stacks of the StackSet of namespace b are %q, want s4", got)

@@ -17,8 +17,9 @@ var States = &Type[v1alpha1.State, userapi.State]{
 	List: func() client.ObjectList { return &v1alpha1.StateList{} },
 	Row: func(s *v1alpha1.State) userapi.State {
 		row := userapi.State{
-			Object: ObjectOf(s), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: int32(s.Status.Resources),
-			SHA256: s.Status.SHA256, UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
+			Object: ObjectOf(s), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size,
+			Resources: int32(s.Status.Resources),
+			SHA256:    s.Status.SHA256, UpdatedBy: intern(s.Status.UpdatedBy), Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
 			row.Lock = &userapi.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}
@@ -46,8 +47,9 @@ var States = &Type[v1alpha1.State, userapi.State]{
 		},
 		Words: func(s *userapi.State) []string { return []string{s.Namespace + "/" + s.Name} },
 	},
-	Columns: []string{"Name", "Version", "Serial", "Resources", "Size", "Locked by", "Updated by", "Updated", "Age", "+Versions", "+Lineage"},
-	Cells:   stateCells,
+	Columns: []string{"Name", "Version", "Serial", "Resources", "Size", "Locked by", "Updated by", "Updated", "Age",
+		"+Versions", "+Lineage"},
+	Cells: stateCells,
 }
 
 // The server lists and shows them, and the operator counts them.

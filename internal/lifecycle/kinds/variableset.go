@@ -35,7 +35,8 @@ var VariableSets = &Type[v1alpha1.VariableSet, userapi.VariableSet]{
 	Cells: func(s *v1alpha1.VariableSet, age Age) []any {
 		row := variableSet(s)
 		return []any{
-			s.Name, cmp.Or(row.Selector, "all"), int32(len(row.Variables)), int32(len(row.Env)), age(s.CreationTimestamp.Time),
+			s.Name, cmp.Or(row.Selector, "all"), int32(len(row.Variables)), int32(len(row.Env)),
+			age(s.CreationTimestamp.Time),
 			cmp.Or(strings.Join(slices.Concat(row.Variables, row.Env), ","), "-"),
 		}
 	},
@@ -46,7 +47,8 @@ var VariableSets = &Type[v1alpha1.VariableSet, userapi.VariableSet]{
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=variablesets,verbs=get;list;watch
 
 func variableSet(s *v1alpha1.VariableSet) userapi.VariableSet {
-	row := userapi.VariableSet{Object: ObjectOf(s), Selector: selectorText(&s.Spec.StackSelector), Deleted: s.DeletionTimestamp != nil}
+	row := userapi.VariableSet{Object: ObjectOf(s), Selector: selectorText(&s.Spec.StackSelector),
+		Deleted: s.DeletionTimestamp != nil}
 	for _, v := range s.Spec.Variables {
 		row.Variables = append(row.Variables, v.Name)
 	}

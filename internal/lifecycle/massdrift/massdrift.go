@@ -55,8 +55,8 @@ type Finding struct {
 	Stacks []string
 }
 
-// Find returns the hour in which most Stacks of a namespace began to drift, if that is an unusual number. Nothing counts
-// that began until a time: a user resumed then.
+// Find returns the hour in which most Stacks of a namespace began to drift, if that is an unusual number. Nothing
+// counts that began until a time: a user resumed then.
 //
 // The share is that of the Stacks which were checked since the hour began. The checks of a namespace are spread over
 // the drift interval, so that with 12h an outage shows within an hour in a twelfth of the Stacks, which is less than a

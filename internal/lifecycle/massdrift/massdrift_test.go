@@ -45,9 +45,11 @@ func TestFind(t *testing.T) {
 		"no Stack":                 {limits: limits},
 		"no drift":                 {stacks: namespace(100, time.Minute), limits: limits},
 		"one of three is not many": {stacks: namespace(3, time.Minute, spread(1, 0, 0)...), limits: limits},
-		"four of four are fewer than the minimum": {stacks: namespace(4, time.Minute, spread(4, 0, 0)...), limits: limits},
+		"four of four are fewer than the minimum": {stacks: namespace(4, time.Minute, spread(4, 0, 0)...),
+			limits: limits},
 		"five of five": {stacks: namespace(5, time.Minute, spread(5, 0, 0)...), limits: limits, want: "5 of 5"},
-		"ten of a hundred are not more than the share": {stacks: namespace(100, time.Minute, spread(10, time.Hour, 0)...), limits: limits},
+		"ten of a hundred are not more than the share": {
+			stacks: namespace(100, time.Minute, spread(10, time.Hour, 0)...), limits: limits},
 		"eleven of a hundred": {
 			stacks: namespace(100, time.Minute, spread(11, time.Hour, 0)...), limits: limits, want: "11 of 100",
 		},
@@ -58,22 +60,27 @@ func TestFind(t *testing.T) {
 			stacks: namespace(1000, 2*time.Hour, spread(6, time.Hour, 0)...), limits: limits, want: "6 of 6",
 		},
 		"an hour that has passed counts, with what was checked since": {
-			stacks: namespace(100, time.Minute, spread(11, time.Hour, 3*time.Hour)...), limits: limits, want: "11 of 100",
+			stacks: namespace(100, time.Minute, spread(11, time.Hour, 3*time.Hour)...), limits: limits,
+			want: "11 of 100",
 		},
 		"an hour of yesterday does not": {
 			stacks: namespace(100, time.Minute, spread(11, time.Hour, 24*time.Hour)...), limits: limits,
 		},
 		"what began until a user resumed does not count": {
-			stacks: namespace(100, time.Minute, spread(50, time.Hour, time.Minute)...), resumed: ago(time.Minute), limits: limits,
+			stacks: namespace(100, time.Minute, spread(50, time.Hour, time.Minute)...), resumed: ago(time.Minute),
+			limits: limits,
 		},
 		"what began later counts": {
-			stacks: namespace(100, time.Minute, spread(50, 50*time.Minute, 0)...), resumed: ago(30 * time.Minute), limits: limits, want: "30 of 100",
+			stacks: namespace(100, time.Minute, spread(50, 50*time.Minute, 0)...), resumed: ago(30 * time.Minute),
+			limits: limits, want: "30 of 100",
 		},
 		"a clock that was ahead hides no other Stack": {
-			stacks: namespace(100, time.Minute, append(spread(11, time.Hour, 0), now.Add(5*time.Hour))...), limits: limits, want: "11 of 100",
+			stacks: namespace(100, time.Minute, append(spread(11, time.Hour, 0), now.Add(5*time.Hour))...),
+			limits: limits, want: "11 of 100",
 		},
-		"no share":      {stacks: namespace(5, time.Minute, spread(5, 0, 0)...)},
-		"another share": {stacks: namespace(100, time.Minute, spread(11, time.Hour, 0)...), limits: Limits{Percent: 50, Stacks: 5}},
+		"no share": {stacks: namespace(5, time.Minute, spread(5, 0, 0)...)},
+		"another share": {stacks: namespace(100, time.Minute, spread(11, time.Hour, 0)...),
+			limits: Limits{Percent: 50, Stacks: 5}},
 		"all of a thousand": {
 			stacks: namespace(1000, 0, spread(1000, time.Hour, 0)...), limits: limits, want: "1000 of 1000",
 		},
@@ -108,12 +115,14 @@ func TestPaused(t *testing.T) {
 		pause *v1alpha1.DriftPause
 		want  bool
 	}{
-		"none":                                 {nil, false},
-		"without a status":                     {&v1alpha1.DriftPause{}, true},
-		"paused":                               {&v1alpha1.DriftPause{Status: v1alpha1.DriftPauseStatus{Since: &at}}, true},
-		"resumed":                              {&v1alpha1.DriftPause{Status: resumed}, false},
-		"paused again":                         {&v1alpha1.DriftPause{Status: again}, true},
-		"a decision that was not recorded yet": {&v1alpha1.DriftPause{Spec: v1alpha1.DriftPauseSpec{Resume: &v1alpha1.DriftResume{Since: at}}}, true},
+		"none":             {nil, false},
+		"without a status": {&v1alpha1.DriftPause{}, true},
+		"paused": {&v1alpha1.DriftPause{Status: v1alpha1.DriftPauseStatus{Since: &at}},
+			true},
+		"resumed":      {&v1alpha1.DriftPause{Status: resumed}, false},
+		"paused again": {&v1alpha1.DriftPause{Status: again}, true},
+		"a decision that was not recorded yet": {
+			&v1alpha1.DriftPause{Spec: v1alpha1.DriftPauseSpec{Resume: &v1alpha1.DriftResume{Since: at}}}, true},
 	} {
 		if got := Paused(test.pause); got != test.want {
 			t.Errorf("%s: got %v", name, got)

@@ -36,7 +36,8 @@ func Corresponding(
 	case len(matching) == 0:
 		return nil, fmt.Sprintf("no Stack of stage %s has the labels of Stack %s", earlier.Name, stack.Name)
 	case len(matching) > 1:
-		return nil, fmt.Sprintf("%d Stacks of stage %s have the labels of Stack %s", len(matching), earlier.Name, stack.Name)
+		return nil, fmt.Sprintf("%d Stacks of stage %s have the labels of Stack %s", len(matching), earlier.Name,
+			stack.Name)
 	case len(alike) != 1 || alike[0] != stack.Name:
 		return nil, fmt.Sprintf("%d Stacks of stage %s have the labels of Stack %s", len(alike), stage.Name, stack.Name)
 	}

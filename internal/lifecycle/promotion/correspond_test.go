@@ -31,11 +31,12 @@ func TestCorrespondingStacks(t *testing.T) {
 		"of another StackSet": {
 			stacks{named("net", "env=dev", "app=net", "cairn.dev/stackset=dev")}, nil, "net",
 		},
-		"other labels":      {stacks{named("net", "env=dev", "app=db")}, nil, "no Stack of stage dev"},
-		"a label more":      {stacks{named("net", "env=dev", "app=net", "region=eu")}, nil, "no Stack of stage dev"},
-		"a label less":      {stacks{named("net", "env=dev")}, nil, "no Stack of stage dev"},
-		"none":              {nil, nil, "no Stack of stage dev"},
-		"two in the before": {stacks{named("a", "env=dev", "app=net"), named("b", "env=dev", "app=net")}, nil, "2 Stacks of stage dev"},
+		"other labels": {stacks{named("net", "env=dev", "app=db")}, nil, "no Stack of stage dev"},
+		"a label more": {stacks{named("net", "env=dev", "app=net", "region=eu")}, nil, "no Stack of stage dev"},
+		"a label less": {stacks{named("net", "env=dev")}, nil, "no Stack of stage dev"},
+		"none":         {nil, nil, "no Stack of stage dev"},
+		"two in the before": {stacks{named("a", "env=dev", "app=net"), named("b", "env=dev", "app=net")}, nil,
+			"2 Stacks of stage dev"},
 		"two in its own": {
 			stacks{named("net", "env=dev", "app=net")}, stacks{named("twin", "env=production", "app=net")},
 			"2 Stacks of stage production",
@@ -52,7 +53,8 @@ func TestCorrespondingStacks(t *testing.T) {
 	shop.Spec.Stages[0].Stacks = metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "tier", Operator: metav1.LabelSelectorOpIn, Values: []string{"dev"}},
 	}}
-	if got, why := Corresponding(&shop, 1, production, stacks{named("net", "tier=dev", "app=net")}, stacks{production}); got == nil {
+	if got, why := Corresponding(&shop, 1, production, stacks{named("net", "tier=dev", "app=net")},
+		stacks{production}); got == nil {
 		t.Errorf("by expressions: %s", why)
 	}
 }

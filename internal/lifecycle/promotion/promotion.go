@@ -32,9 +32,10 @@ func Of(stack *v1alpha1.Stack, all []v1alpha1.Pipeline) (*v1alpha1.StackRelease,
 			found = append(found, releaseOf(&all[i], name))
 		}
 		if repo, ok := stack.RepositoryKey(); len(stages) > 0 && (!ok || repo != all[i].RepositoryKey()) {
-			return nil, &Problem{v1alpha1.ReasonPipelineConflict, fmt.Sprintf("%s selects the Stack, whose code is not from "+
-				"Repository %s: correct the labels of the Stack, or its source",
-				found[len(found)-1].Text(), all[i].RepositoryKey())}
+			return nil, &Problem{v1alpha1.ReasonPipelineConflict,
+				fmt.Sprintf("%s selects the Stack, whose code is not from "+
+					"Repository %s: correct the labels of the Stack, or its source",
+					found[len(found)-1].Text(), all[i].RepositoryKey())}
 		}
 	}
 	switch len(found) {
@@ -83,8 +84,10 @@ func Stages(p *v1alpha1.Pipeline, stack *v1alpha1.Stack) (names []string, err er
 		stage := &p.Spec.Stages[i]
 		selector, err := metav1.LabelSelectorAsSelector(&stage.Stacks)
 		if err != nil {
-			return nil, &Problem{v1alpha1.ReasonPipelineConflict, fmt.Sprintf("stage %s of Pipeline %s: %v. Which Stacks it "+
-				"selects is not known, so no Stack of the namespace starts a Run: correct it", stage.Name, p.Name, err)}
+			return nil, &Problem{v1alpha1.ReasonPipelineConflict,
+				fmt.Sprintf("stage %s of Pipeline %s: %v. Which Stacks it "+
+					"selects is not known, so no Stack of the namespace starts a Run: correct it", stage.Name,
+					p.Name, err)}
 		}
 		if selector.Matches(labels.Set(stack.Labels)) {
 			names = append(names, stage.Name)
@@ -144,7 +147,8 @@ func Check(p *v1alpha1.Pipeline, q Request, now time.Time) string {
 	}
 	upstream := p.Spec.Stages[position-1].Name
 	if in := release.In(upstream); in == nil || in.CompletedAt == nil {
-		return fmt.Sprintf("stage %s cannot get release %.12s: stage %s has not completed it", q.Stage, q.Commit, upstream)
+		return fmt.Sprintf("stage %s cannot get release %.12s: stage %s has not completed it", q.Stage,
+			q.Commit, upstream)
 	}
 	return ""
 }

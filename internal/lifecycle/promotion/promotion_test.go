@@ -23,7 +23,8 @@ func aPipeline(name string, change ...func(*v1alpha1.Pipeline)) v1alpha1.Pipelin
 		p.Spec.Stages = append(p.Spec.Stages, v1alpha1.PipelineStage{
 			Name: stage, Stacks: metav1.LabelSelector{MatchLabels: map[string]string{"env": stage}},
 		})
-		p.Status.Stages = append(p.Status.Stages, v1alpha1.StageStatus{Name: stage, Release: "c1", Promotion: int64(3 + i)})
+		p.Status.Stages = append(p.Status.Stages, v1alpha1.StageStatus{Name: stage, Release: "c1",
+			Promotion: int64(3 + i)})
 	}
 	for _, f := range change {
 		f(&p)
@@ -59,14 +60,18 @@ func TestReleaseOfAStack(t *testing.T) {
 		want    *v1alpha1.StackRelease
 		problem string
 	}{
-		"no Pipeline":                    {aStack("production"), nil, nil, ""},
-		"no stage selects it":            {aStack("qa"), pipelines{shop}, nil, ""},
-		"a stage selects it":             {aStack("production"), pipelines{shop}, release("c1", 4), ""},
-		"a Pipeline elsewhere":           {aStack("production"), pipelines{aPipeline("shop", in("other"))}, nil, ""},
-		"a Pipeline without a status":    {aStack("production"), pipelines{aPipeline("shop", unobserved)}, release("", 0), ""},
-		"a stage without a status":       {aStack("production"), pipelines{aPipeline("shop", newStage)}, release("", 0), ""},
-		"stages of two Pipelines":        {aStack("dev"), pipelines{shop, aPipeline("web")}, nil, "2 stages select the Stack"},
-		"two stages of a Pipeline":       {aStack("dev"), pipelines{aPipeline("shop", sameLabels)}, nil, "2 stages select the Stack"},
+		"no Pipeline":          {aStack("production"), nil, nil, ""},
+		"no stage selects it":  {aStack("qa"), pipelines{shop}, nil, ""},
+		"a stage selects it":   {aStack("production"), pipelines{shop}, release("c1", 4), ""},
+		"a Pipeline elsewhere": {aStack("production"), pipelines{aPipeline("shop", in("other"))}, nil, ""},
+		"a Pipeline without a status": {aStack("production"), pipelines{aPipeline("shop", unobserved)},
+			release("", 0), ""},
+		"a stage without a status": {aStack("production"), pipelines{aPipeline("shop", newStage)}, release("", 0),
+			""},
+		"stages of two Pipelines": {aStack("dev"), pipelines{shop, aPipeline("web")}, nil,
+			"2 stages select the Stack"},
+		"two stages of a Pipeline": {aStack("dev"), pipelines{aPipeline("shop", sameLabels)}, nil,
+			"2 stages select the Stack"},
 		"the code of another Repository": {elsewhere, pipelines{shop}, nil, "not from Repository shop/infra"},
 		"no code of a Repository":        {inline, pipelines{shop}, nil, "not from Repository shop/infra"},
 		"a selector that is not valid": {
@@ -82,7 +87,8 @@ func TestReleaseOfAStack(t *testing.T) {
 			switch {
 			case ok != (c.problem != "") || err != nil && !ok:
 				t.Errorf("the error is %v", err)
-			case ok && (problem.Reason != v1alpha1.ReasonPipelineConflict || !strings.Contains(problem.Message, c.problem)):
+			case ok && (problem.Reason != v1alpha1.ReasonPipelineConflict ||
+				!strings.Contains(problem.Message, c.problem)):
 				t.Errorf("the problem is %+v", problem)
 			}
 		})
@@ -152,19 +158,21 @@ func TestPromotionCheck(t *testing.T) {
 		q    Request
 		want string
 	}{
-		"what the stage before completed":        {&p, Request{now, "production", "c2", "alice"}, ""},
-		"what the stage had":                     {&p, Request{now, "production", "c0", "alice"}, ""},
-		"any release to the first stage":         {&p, Request{now, "dev", "c3", "alice"}, ""},
-		"what the stage before did not complete": {&p, Request{now, "production", "c3", "alice"}, "has not completed it"},
-		"what the stage has":                     {&p, Request{now, "production", "c1", "alice"}, "has release c1 already"},
-		"what the stage has, to end a hold":      {held, Request{now, "production", "c1", "alice"}, ""},
-		"a commit that is no release":            {&p, Request{now, "dev", "c9", "alice"}, `no release "c9"`},
-		"no commit":                              {&p, Request{now, "dev", "", "alice"}, `no release ""`},
-		"another stage":                          {&p, Request{now, "qa", "c1", "alice"}, `no stage "qa"`},
-		"without a user":                         {&p, Request{now, "dev", "c3", ""}, "requires the name of its user"},
-		"a clock that is some minutes ahead":     {&p, Request{in(4 * time.Minute), "dev", "c3", "alice"}, ""},
-		"a clock that is far ahead":              {&p, Request{in(6 * time.Minute), "dev", "c3", "alice"}, "check the clock"},
-		"something that is no time":              {&p, Request{"now", "dev", "c3", "alice"}, "check the clock"},
+		"what the stage before completed": {&p, Request{now, "production", "c2", "alice"}, ""},
+		"what the stage had":              {&p, Request{now, "production", "c0", "alice"}, ""},
+		"any release to the first stage":  {&p, Request{now, "dev", "c3", "alice"}, ""},
+		"what the stage before did not complete": {&p, Request{now, "production", "c3", "alice"},
+			"has not completed it"},
+		"what the stage has":                 {&p, Request{now, "production", "c1", "alice"}, "has release c1 already"},
+		"what the stage has, to end a hold":  {held, Request{now, "production", "c1", "alice"}, ""},
+		"a commit that is no release":        {&p, Request{now, "dev", "c9", "alice"}, `no release "c9"`},
+		"no commit":                          {&p, Request{now, "dev", "", "alice"}, `no release ""`},
+		"another stage":                      {&p, Request{now, "qa", "c1", "alice"}, `no stage "qa"`},
+		"without a user":                     {&p, Request{now, "dev", "c3", ""}, "requires the name of its user"},
+		"a clock that is some minutes ahead": {&p, Request{in(4 * time.Minute), "dev", "c3", "alice"}, ""},
+		"a clock that is far ahead": {&p, Request{in(6 * time.Minute), "dev", "c3", "alice"},
+			"check the clock"},
+		"something that is no time": {&p, Request{"now", "dev", "c3", "alice"}, "check the clock"},
 	} {
 		got := Check(c.p, c.q, noon)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

@@ -32,7 +32,9 @@ func NamesPod(run *v1alpha1.Run, pod types.UID) bool {
 
 // HasReported reports whether a runner in the pod of an attempt has sent a report.
 func HasReported(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
-	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
+	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool {
+		return b.PodUID == a.PodUID && len(b.Steps) > 0
+	})
 }
 
 // IsShell reports whether a Run holds a shell.

@@ -15,7 +15,8 @@ func TestOnlyThePodOfTheCurrentAttemptIsWorking(t *testing.T) {
 		t.Error("a Run without attempts has one at work")
 	}
 	now := metav1.NowMicro()
-	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, PodUID: "first", FinishedAt: &now}, {Number: 2, PodUID: "second"}}
+	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, PodUID: "first", FinishedAt: &now},
+		{Number: 2, PodUID: "second"}}
 	for pod, want := range map[types.UID]bool{"first": false, "second": true, "third": false} {
 		if a := Active(run, pod); (a != nil) != want || a != nil && a.Number != 2 {
 			t.Errorf("pod %s: %v", pod, a)

@@ -28,7 +28,8 @@ func NewStack(run *v1alpha1.Run) *v1alpha1.Stack {
 	}
 	if source := run.Spec.Source; source != nil {
 		namespace, name, _ := strings.Cut(source.Repository, "/")
-		stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: namespace, Name: name}}
+		stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: namespace,
+			Name: name}}
 	}
 	return stack
 }

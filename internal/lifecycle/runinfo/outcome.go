@@ -26,10 +26,13 @@ func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts,
 // Changes reports whether an attempt may have changed resources: it is an apply, and did not report that it ended
 // before the engine started. What a lost pod did after its last report is not known.
 func Changes(a v1alpha1.Attempt) bool {
-	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
+	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil ||
+		a.Failure.Class == v1alpha1.FailurePodLost {
 		return IsApply(a)
 	}
-	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
+	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool {
+		return s.Name == "apply" && s.State == v1alpha1.StepSkipped
+	})
 }
 
 // FinalSteps are the steps of a finished Run's last attempt that later decisions depend on.

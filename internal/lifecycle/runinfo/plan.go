@@ -76,7 +76,8 @@ func Add(sum, p *v1alpha1.Plan) {
 
 // Applied is a short text of what the apply of a plan did, as in "3 added, 1 destroyed".
 func Applied(p *v1alpha1.Plan) string {
-	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget, Refresh: p.Refresh}
+	done := engine.Summary{Add: p.Add, Change: p.Change, Remove: p.Destroy, Import: p.Import, Forget: p.Forget,
+		Refresh: p.Refresh}
 	return done.String() + warnings(p)
 }
 
@@ -92,7 +93,8 @@ func warnings(p *v1alpha1.Plan) string {
 
 // Counts are how many resources a plan would change.
 func Counts(p *v1alpha1.Plan) engine.Counts {
-	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
+	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import,
+		Forget: p.Forget,
 		Invoke: p.Invoke, Refresh: p.Refresh}
 }
 
@@ -118,7 +120,8 @@ func Orphans(p *v1alpha1.Plan) string {
 	if n := len(p.Untracked) - 1; n > 0 {
 		what += fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("an apply that was killed created %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))
+	return fmt.Sprintf("an apply that was killed created %s, which could not be taken into the state (%s)", what,
+		Clip(first.Reason, 300))
 }
 
 // ListKinds lists kinds of change as in "Create, Replace and Delete".

@@ -37,7 +37,8 @@ func requestedOptions(text string, q Request) (options *v1alpha1.PlanOptions, re
 	}
 	switch {
 	case r.RequestedAt != q.At:
-		return nil, Clip(fmt.Sprintf("%s belongs to the request of %q: remove it, or set its requestedAt to the value of %s",
+		return nil, Clip(fmt.Sprintf("%s belongs to the request of %q: remove it, or set its requestedAt to the "+
+			"value of %s",
 			name, r.RequestedAt, v1alpha1.RequestedAtAnnotation), 300)
 	case q.Operation != v1alpha1.OperationApply && q.Operation != v1alpha1.OperationPlan:
 		return nil, fmt.Sprintf("%s is for the operations Plan and Apply, and not for %s", name, q.Operation)

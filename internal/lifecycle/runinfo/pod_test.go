@@ -16,7 +16,8 @@ func TestRunOfPod(t *testing.T) {
 			}
 		}
 	}
-	for _, pod := range []string{"", "net-7", "net-7-plan", "net-7-plan-x", "net-7-plan-01", "net-7-destroy-1", "plan-1"} {
+	for _, pod := range []string{"", "net-7", "net-7-plan", "net-7-plan-x", "net-7-plan-01", "net-7-destroy-1",
+		"plan-1"} {
 		if got := RunOfPod(pod); got != "" {
 			t.Errorf("%q is a pod of %q", pod, got)
 		}

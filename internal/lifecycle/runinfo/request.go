@@ -36,7 +36,8 @@ func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	}
 	q := LastRequested(stack)
 	if t, ahead := aheadOf(at, now); ahead {
-		q.Rejected = fmt.Sprintf("%s is %s, and it is %s: check the clock of the client, and ask again", v1alpha1.RequestedAtAnnotation,
+		q.Rejected = fmt.Sprintf("%s is %s, and it is %s: check the clock of the client, and ask again",
+			v1alpha1.RequestedAtAnnotation,
 			t.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return q, true
@@ -51,7 +52,8 @@ func Handled(last *v1alpha1.HandledRequest, at string, rejected bool, now time.T
 	case Settled(last, at):
 		return last
 	default:
-		return &v1alpha1.HandledRequest{Value: at, Time: metav1.Time{Time: now}.Rfc3339Copy(), Rejected: rejected || ahead}
+		return &v1alpha1.HandledRequest{Value: at, Time: metav1.Time{Time: now}.Rfc3339Copy(), Rejected: rejected ||
+			ahead}
 	}
 }
 
@@ -118,7 +120,8 @@ func rejection(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 		return ""
 	case v1alpha1.OperationDestroy:
 	default:
-		return fmt.Sprintf("%s is %q: it can be Plan, Apply, Destroy or Shell", v1alpha1.RequestedOperationAnnotation, Clip(string(operation), 100))
+		return fmt.Sprintf("%s is %q: it can be Plan, Apply, Destroy or Shell", v1alpha1.RequestedOperationAnnotation,
+			Clip(string(operation), 100))
 	}
 	switch {
 	case stack.DeletionTimestamp != nil: // that has reasons of its own to wait

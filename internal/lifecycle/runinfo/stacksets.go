@@ -50,8 +50,9 @@ func EffectLine(s v1alpha1.PullRequestStackSetStack) string {
 // EffectNotes are what happens with the Stacks of a StackSet after the merge.
 func EffectNotes(s v1alpha1.PullRequestStackSet) (notes []string) {
 	if s.Go > 0 && s.Prune == v1alpha1.PruneDelete {
-		notes = append(notes, "A Stack that goes is suspended. It is deleted, as its deletionPolicy has it, once a user confirms the list "+
-			"with cairn confirm-deletions "+s.Name+": a plan that destroys its resources then waits for an approval.")
+		notes = append(notes, "A Stack that goes is suspended. It is deleted, as its deletionPolicy has it, once a "+
+			"user confirms the list with cairn confirm-deletions "+s.Name+
+			": a plan that destroys its resources then waits for an approval.")
 	} else if s.Go > 0 {
 		notes = append(notes, "A Stack that goes is suspended: its resources and its State stay.")
 	}
@@ -59,7 +60,8 @@ func EffectNotes(s v1alpha1.PullRequestStackSet) (notes []string) {
 		notes = append(notes, "A Stack that appears and has no plan here is planned after the merge.")
 	}
 	if more := int(s.Go+s.Change+s.Return+s.Appear) - len(s.Stacks); more > 0 {
-		notes = append(notes, fmt.Sprintf("The list has the first %d Stacks, and %d more are not shown.", len(s.Stacks), more))
+		notes = append(notes, fmt.Sprintf("The list has the first %d Stacks, and %d more are not shown.", len(s.Stacks),
+			more))
 	}
 	return notes
 }

@@ -44,7 +44,9 @@ func KeepIfEquivalent(before, now string) string {
 
 // stableWords are the words of a text, without those that may be another one's each time.
 func stableWords(text string) []string {
-	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`,;:"'()[]{}<>`, c) })
+	words := strings.FieldsFunc(text, func(c rune) bool {
+		return unicode.IsSpace(c) || strings.ContainsRune(`,;:"'()[]{}<>`, c)
+	})
 	for i, word := range words {
 		if strings.ContainsFunc(word, unicode.IsDigit) {
 			words[i] = "0"

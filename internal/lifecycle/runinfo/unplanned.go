@@ -18,7 +18,8 @@ func Unplanned(u *v1alpha1.PullRequestUnplanned) string {
 		n         int
 		one, many string
 	}{
-		{len(u.Directories) + int(u.MoreDirectories), "new directory with code that no Stack reads", "new directories with code that no Stack reads"},
+		{len(u.Directories) + int(u.MoreDirectories), "new directory with code that no Stack reads",
+			"new directories with code that no Stack reads"},
 		{len(u.Manifests) + int(u.MoreManifests), "file with manifests of Cairn", "files with manifests of Cairn"},
 	} {
 		switch {

@@ -20,7 +20,8 @@ func rules(names ...string) (list []v1alpha1.Policy) {
 }
 
 func deny(schedule string) v1alpha1.Window {
-	return v1alpha1.Window{Kind: v1alpha1.WindowDeny, Schedule: schedule, Duration: metav1.Duration{Duration: time.Hour}}
+	return v1alpha1.Window{Kind: v1alpha1.WindowDeny, Schedule: schedule,
+		Duration: metav1.Duration{Duration: time.Hour}}
 }
 
 // policy is a StackPolicy for the Stacks with env=ENV; "" selects all.
@@ -43,7 +44,8 @@ func withWindow(w v1alpha1.Window) func(*v1alpha1.StackPolicySpec) {
 
 func stackOf(env string, own ...string) *v1alpha1.Stack {
 	return &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Name: "net", Labels: map[string]string{"env": env}}, Spec: v1alpha1.StackSpec{Policies: rules(own...)},
+		ObjectMeta: metav1.ObjectMeta{Name: "net", Labels: map[string]string{"env": env}},
+		Spec:       v1alpha1.StackSpec{Policies: rules(own...)},
 	}
 }
 
@@ -62,33 +64,43 @@ func TestPoliciesOfStackPolicies(t *testing.T) {
 		status   []v1alpha1.AppliedStackPolicy
 		problem  string
 	}{
-		"none":                 {stack: stackOf("prod", "own"), want: rules("own")},
-		"one for other labels": {stack: stackOf("dev", "own"), policies: []v1alpha1.StackPolicy{policy("prod", "prod", withRules("a"))}, want: rules("own")},
+		"none": {stack: stackOf("prod", "own"), want: rules("own")},
+		"one for other labels": {stack: stackOf("dev", "own"),
+			policies: []v1alpha1.StackPolicy{policy("prod", "prod", withRules("a"))}, want: rules("own")},
 		"added to those of the Stack, by name of the StackPolicy": {
-			stack: stackOf("prod", "own"), policies: []v1alpha1.StackPolicy{policy("z", "prod", withRules("z")), policy("all", "", withRules("a"))},
-			want:   rules("own", "a", "z"),
-			status: []v1alpha1.AppliedStackPolicy{{Name: "all", Generation: 1, Policies: []string{"a"}}, {Name: "z", Generation: 1, Policies: []string{"z"}}},
+			stack: stackOf("prod", "own"), policies: []v1alpha1.StackPolicy{policy("z", "prod", withRules("z")),
+				policy("all", "", withRules("a"))},
+			want: rules("own", "a", "z"),
+			status: []v1alpha1.AppliedStackPolicy{{Name: "all", Generation: 1, Policies: []string{"a"}},
+				{Name: "z", Generation: 1, Policies: []string{"z"}}},
 		},
 		"one policy of a ConfigMap that two name": {
-			stack: stackOf("prod", "own"), policies: []v1alpha1.StackPolicy{policy("a", "", withRules("own", "x")), policy("b", "", withRules("x", "y"))},
-			want:   rules("own", "x", "y"),
-			status: []v1alpha1.AppliedStackPolicy{{Name: "a", Generation: 1, Policies: []string{"x"}}, {Name: "b", Generation: 1, Policies: []string{"y"}}},
+			stack: stackOf("prod", "own"), policies: []v1alpha1.StackPolicy{policy("a", "", withRules("own", "x")),
+				policy("b", "", withRules("x", "y"))},
+			want: rules("own", "x", "y"),
+			status: []v1alpha1.AppliedStackPolicy{{Name: "a", Generation: 1, Policies: []string{"x"}},
+				{Name: "b", Generation: 1, Policies: []string{"y"}}},
 		},
 		"only windows": {
 			stack: stackOf("prod"), policies: []v1alpha1.StackPolicy{policy("freeze", "", withWindow(deny("@daily")))},
 			status: []v1alpha1.AppliedStackPolicy{{Name: "freeze", Generation: 1, Windows: 1}},
 		},
 		"a selector that cannot be read stops all": {
-			stack: stackOf("dev"), policies: []v1alpha1.StackPolicy{invalid}, problem: "no Stack of the namespace starts a Run",
+			stack: stackOf("dev"), policies: []v1alpha1.StackPolicy{invalid},
+			problem: "no Stack of the namespace starts a Run",
 		},
 		"a window that cannot be read": {
-			stack: stackOf("prod"), policies: []v1alpha1.StackPolicy{policy("freeze", "", withWindow(deny("now and then")))},
-			problem: "spec.windows[0] of StackPolicy freeze",
+			stack:    stackOf("prod"),
+			policies: []v1alpha1.StackPolicy{policy("freeze", "", withWindow(deny("now and then")))},
+			problem:  "spec.windows[0] of StackPolicy freeze",
 		},
 		"a window that cannot be read, for other labels": {
-			stack: stackOf("dev", "own"), policies: []v1alpha1.StackPolicy{policy("freeze", "prod", withWindow(deny("now and then")))}, want: rules("own"),
+			stack:    stackOf("dev", "own"),
+			policies: []v1alpha1.StackPolicy{policy("freeze", "prod", withWindow(deny("now and then")))},
+			want:     rules("own"),
 		},
-		"too many": {stack: stackOf("prod"), policies: []v1alpha1.StackPolicy{policy("many", "", withRules(many...))}, problem: "51 policies"},
+		"too many": {stack: stackOf("prod"), policies: []v1alpha1.StackPolicy{policy("many", "", withRules(many...))},
+			problem: "51 policies"},
 	} {
 		before := tt.stack.DeepCopy()
 		got, err := Apply(tt.stack, tt.policies)
@@ -131,15 +143,18 @@ func TestWindows(t *testing.T) {
 		policy v1alpha1.StackPolicy
 		why    string
 	}{
-		"one that selects the Stack": {stackOf("prod"), policy("freeze", "prod", withWindow(deny("0 12 * * *"))), "spec.windows[0] of StackPolicy freeze denies Apply"},
-		"one for other labels":       {stackOf("dev"), policy("freeze", "prod", withWindow(deny("0 12 * * *"))), ""},
-		"the Stack's own":            {own, policy("freeze", "prod", withWindow(deny("0 13 * * *"))), "spec.windows[0] denies Apply"},
+		"one that selects the Stack": {stackOf("prod"), policy("freeze", "prod", withWindow(deny("0 12 * * *"))),
+			"spec.windows[0] of StackPolicy freeze denies Apply"},
+		"one for other labels": {stackOf("dev"), policy("freeze", "prod", withWindow(deny("0 12 * * *"))), ""},
+		"the Stack's own": {own, policy("freeze", "prod", withWindow(deny("0 13 * * *"))),
+			"spec.windows[0] denies Apply"},
 	} {
 		windows, err := Windows(tt.stack, []v1alpha1.StackPolicy{tt.policy})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if closed, why, _ := windows.Closed(v1alpha1.OperationApply, noon); closed != (tt.why != "") || !strings.HasPrefix(why, tt.why) {
+		if closed, why, _ := windows.Closed(v1alpha1.OperationApply, noon); closed != (tt.why != "") ||
+			!strings.HasPrefix(why, tt.why) {
 			t.Errorf("%s: %t, %s", title, closed, why)
 		}
 	}

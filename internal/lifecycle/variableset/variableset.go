@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The limits of a Stack with the values of all VariableSets: those of spec.variables and spec.env of a Stack, so that its
-// status can name all of them.
+// The limits of a Stack with the values of all VariableSets: those of spec.variables and spec.env of a Stack, so that
+// its status can name all of them.
 const (
 	mostVariables = 500
 	mostEnv       = 200
@@ -31,8 +31,8 @@ type Problem struct {
 func (p *Problem) Error() string { return p.Message }
 
 // Apply returns a Stack with the values of the VariableSets that select it, and their names in status.variableSets. The
-// sets are all of the Stack's namespace, in any order. The Stack itself is not changed, and is returned if no set selects
-// it. An error is a *Problem.
+// sets are all of the Stack's namespace, in any order. The Stack itself is not changed, and is returned if no set
+// selects it. An error is a *Problem.
 //
 // A value of the Stack takes precedence. Variables of sets follow those of the Stack, by name. Environment variables of
 // sets come first, by name of the set: $(NAME) in the Stack can refer to them.
@@ -69,7 +69,8 @@ func Apply(stack *v1alpha1.Stack, sets []v1alpha1.VariableSet) (*v1alpha1.Stack,
 		}
 		result.Status.VariableSets = append(result.Status.VariableSets, applied)
 	}
-	if err := firstOf(variables.conflict, env.conflict, tooMany(stack, selected, len(fromSets), len(envFromSets))); err != nil {
+	if err := firstOf(variables.conflict, env.conflict,
+		tooMany(stack, selected, len(fromSets), len(envFromSets))); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(fromSets, func(a, b v1alpha1.Variable) int { return strings.Compare(a.Name, b.Name) })
@@ -83,7 +84,8 @@ func Selects(set *v1alpha1.VariableSet, stack *v1alpha1.Stack) (bool, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.StackSelector)
 	if err != nil {
 		return false, &Problem{v1alpha1.ReasonVariableSetInvalid, fmt.Sprintf(
-			"spec.stackSelector of VariableSet %s: %v. Which Stacks it selects is not known, so no Stack of the namespace starts a Run: correct it",
+			"spec.stackSelector of VariableSet %s: %v. Which Stacks it selects is not known, so no Stack of the "+
+				"namespace starts a Run: correct it",
 			set.Name, err)}
 	}
 	return selector.Matches(labels.Set(stack.Labels)), nil
@@ -121,7 +123,8 @@ func (m *merge) add(name, set string) bool {
 	other, taken := m.from[name]
 	if taken && other != "" && m.conflict == nil {
 		m.conflict = &Problem{v1alpha1.ReasonVariableSetConflict, fmt.Sprintf(
-			"VariableSets %s and %s both set %s %s: remove it from one of them, or set it in the Stack", other, set, m.what, name)}
+			"VariableSets %s and %s both set %s %s: remove it from one of them, or set it in the Stack", other, set,
+			m.what, name)}
 	}
 	if !taken {
 		m.from[name] = set
@@ -132,7 +135,8 @@ func (m *merge) add(name, set string) bool {
 func tooMany(stack *v1alpha1.Stack, sets []*v1alpha1.VariableSet, variables, env int) *Problem {
 	invalid := func(n int, what string, most int) *Problem {
 		return &Problem{v1alpha1.ReasonVariableSetInvalid, fmt.Sprintf(
-			"the Stack has %d %s, at most %d are supported: remove some, or change the labels of the Stack", n, what, most)}
+			"the Stack has %d %s, at most %d are supported: remove some, or change the labels of the Stack", n,
+			what, most)}
 	}
 	switch v, e := len(stack.Spec.Variables)+variables, len(stack.Spec.Env)+env; {
 	case len(sets) > mostSets:

@@ -80,23 +80,55 @@ func TestApply(t *testing.T) {
 		variables, env, from string
 		reason, message      string
 	}{
-		"no sets":                                      {stack(as), nil, "own", "OWN", "", "", ""},
-		"a set that selects others":                    {stack(as), []v1alpha1.VariableSet{newSet("dev", dev, withVariables("a=1"))}, "own", "OWN", "", "", ""},
-		"a set without a selector selects all":         {stack(as), []v1alpha1.VariableSet{newSet("all", nil, withVariables("a=1"))}, "own a", "OWN", "all:a", "", ""},
-		"variables after, environment before, by name": {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withVariables("z=1", "c=1")), newSet("a", prod, withEnv("Z=1", "A=1")), newSet("c", nil, withVariables("d=1"))}, "own c d z", "Z A OWN", "a:Z,A b:z,c c:d", "", ""},
-		"the Stack takes precedence": {stack(as), []v1alpha1.VariableSet{newSet("a", prod, func(s *v1alpha1.VariableSetSpec) {
-			s.Variables, s.Env = variables("own=set", "b=1"), env("OWN=set")
-		})}, "own b", "OWN", "a:b", "", ""},
-		"two sets with the same variable":                                      {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withVariables("region=1")), newSet("a", nil, withVariables("region=1"))}, "", "", "", v1alpha1.ReasonVariableSetConflict, "VariableSets a and b both set variable region"},
-		"two sets with the same environment variable":                          {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withEnv("REGION=1")), newSet("a", nil, withEnv("REGION=1"))}, "", "", "", v1alpha1.ReasonVariableSetConflict, "VariableSets a and b both set environment variable REGION"},
-		"a variable and an environment variable of one name":                   {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withEnv("region=1")), newSet("a", nil, withVariables("region=1"))}, "own region", "region OWN", "a:region b:region", "", ""},
-		"the same name in two sets that the Stack sets itself is no conflict":  {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withVariables("own=1")), newSet("a", nil, withVariables("own=2"))}, "own", "OWN", "a: b:", "", ""},
-		"the same name in sets of which one selects others":                    {stack(as), []v1alpha1.VariableSet{newSet("b", prod, withVariables("a=1")), newSet("a", dev, withVariables("a=1"))}, "own a", "OWN", "b:a", "", ""},
-		"an invalid selector stops the Stack, whatever its labels":             {stack(func(s *v1alpha1.Stack) { s.Labels = nil }), []v1alpha1.VariableSet{invalid}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "VariableSet broken"},
-		"more variables than a Stack can have":                                 {stack(func(s *v1alpha1.Stack) { s.Spec.Variables = variables(numbered(450)...) }), []v1alpha1.VariableSet{newSet("a", nil, func(s *v1alpha1.VariableSetSpec) { many(s); rename(s) })}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "550 variables"},
-		"more environment variables than a Stack can have":                     {stack(func(s *v1alpha1.Stack) { s.Spec.Env = env(numbered(150)...) }), []v1alpha1.VariableSet{newSet("a", nil, func(s *v1alpha1.VariableSetSpec) { s.Env = env(numbered(100)...); rename(s) })}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "250 environment variables"},
-		"more sets than the status names":                                      {stack(as), sets, "", "", "", v1alpha1.ReasonVariableSetInvalid, "51 VariableSets"},
-		"a Stack that no set selects any more loses the names from its status": {stack(func(s *v1alpha1.Stack) { s.Status.VariableSets = []v1alpha1.AppliedVariableSet{{Name: "gone"}} }), nil, "own", "OWN", "", "", ""},
+		"no sets": {stack(as), nil, "own", "OWN", "", "", ""},
+		"a set that selects others": {stack(as),
+			[]v1alpha1.VariableSet{newSet("dev", dev, withVariables("a=1"))}, "own", "OWN", "", "", ""},
+		"a set without a selector selects all": {stack(as),
+			[]v1alpha1.VariableSet{newSet("all", nil, withVariables("a=1"))}, "own a", "OWN", "all:a", "", ""},
+		"variables after, environment before, by name": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withVariables("z=1", "c=1")),
+				newSet("a", prod, withEnv("Z=1", "A=1")), newSet("c", nil, withVariables("d=1"))}, "own c d z",
+			"Z A OWN", "a:Z,A b:z,c c:d", "", ""},
+		"the Stack takes precedence": {stack(as),
+			[]v1alpha1.VariableSet{newSet("a", prod, func(s *v1alpha1.VariableSetSpec) {
+				s.Variables, s.Env = variables("own=set", "b=1"), env("OWN=set")
+			})}, "own b", "OWN", "a:b", "", ""},
+		"two sets with the same variable": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withVariables("region=1")),
+				newSet("a", nil, withVariables("region=1"))}, "", "", "", v1alpha1.ReasonVariableSetConflict,
+			"VariableSets a and b both set variable region"},
+		"two sets with the same environment variable": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withEnv("REGION=1")), newSet("a", nil, withEnv("REGION=1"))}, "",
+			"", "", v1alpha1.ReasonVariableSetConflict, "VariableSets a and b both set environment variable REGION"},
+		"a variable and an environment variable of one name": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withEnv("region=1")), newSet("a", nil, withVariables("region=1"))},
+			"own region", "region OWN", "a:region b:region", "", ""},
+		"the same name in two sets that the Stack sets itself is no conflict": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withVariables("own=1")), newSet("a", nil, withVariables("own=2"))},
+			"own", "OWN", "a: b:", "", ""},
+		"the same name in sets of which one selects others": {stack(as),
+			[]v1alpha1.VariableSet{newSet("b", prod, withVariables("a=1")), newSet("a", dev, withVariables("a=1"))},
+			"own a", "OWN", "b:a", "", ""},
+		"an invalid selector stops the Stack, whatever its labels": {stack(func(s *v1alpha1.Stack) {
+			s.Labels = nil
+		}), []v1alpha1.VariableSet{invalid}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "VariableSet broken"},
+		"more variables than a Stack can have": {stack(func(s *v1alpha1.Stack) {
+			s.Spec.Variables = variables(numbered(450)...)
+		}), []v1alpha1.VariableSet{newSet("a", nil, func(s *v1alpha1.VariableSetSpec) {
+			many(s)
+			rename(s)
+		})}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "550 variables"},
+		"more environment variables than a Stack can have": {stack(func(s *v1alpha1.Stack) {
+			s.Spec.Env = env(numbered(150)...)
+		}), []v1alpha1.VariableSet{newSet("a", nil, func(s *v1alpha1.VariableSetSpec) {
+			s.Env = env(numbered(100)...)
+			rename(s)
+		})}, "", "", "", v1alpha1.ReasonVariableSetInvalid, "250 environment variables"},
+		"more sets than the status names": {stack(as), sets, "", "", "",
+			v1alpha1.ReasonVariableSetInvalid, "51 VariableSets"},
+		"a Stack that no set selects any more loses the names from its status": {stack(func(s *v1alpha1.Stack) {
+			s.Status.VariableSets = []v1alpha1.AppliedVariableSet{{Name: "gone"}}
+		}), nil, "own", "OWN", "", "", ""},
 	} {
 		t.Run(title, func(t *testing.T) {
 			before := tt.stack.DeepCopy()
@@ -152,8 +184,10 @@ func rename(s *v1alpha1.VariableSetSpec) {
 
 func TestFrom(t *testing.T) {
 	stack := &v1alpha1.Stack{}
-	stack.Status.VariableSets = []v1alpha1.AppliedVariableSet{{Name: "a", Variables: []string{"region"}}, {Name: "b", Env: []string{"REGION"}}}
-	got := []string{VariableFrom(stack, "region"), VariableFrom(stack, "REGION"), EnvFrom(stack, "REGION"), EnvFrom(stack, "region")}
+	stack.Status.VariableSets = []v1alpha1.AppliedVariableSet{{Name: "a", Variables: []string{"region"}},
+		{Name: "b", Env: []string{"REGION"}}}
+	got := []string{VariableFrom(stack, "region"), VariableFrom(stack, "REGION"), EnvFrom(stack, "REGION"),
+		EnvFrom(stack, "region")}
 	if want := []string{"a", "", "b", ""}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

@@ -74,7 +74,8 @@ func Parse(lists ...List) (Windows, error) {
 }
 
 func parseWindow(w v1alpha1.Window) (window, error) {
-	p := window{deny: w.Kind == v1alpha1.WindowDeny, ops: w.Operations, duration: int(w.Duration.Duration / time.Minute)}
+	p := window{deny: w.Kind == v1alpha1.WindowDeny, ops: w.Operations,
+		duration: int(w.Duration.Duration / time.Minute)}
 	if !p.deny && w.Kind != v1alpha1.WindowAllow {
 		return p, fmt.Errorf("kind %q is neither Allow nor Deny", w.Kind)
 	}

@@ -27,7 +27,8 @@ func windows(t testing.TB, specs ...string) []v1alpha1.Window {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := v1alpha1.Window{Kind: v1alpha1.WindowKind(strings.TrimSpace(parts[0])), Schedule: parts[1], Duration: metav1.Duration{Duration: d}}
+		w := v1alpha1.Window{Kind: v1alpha1.WindowKind(strings.TrimSpace(parts[0])), Schedule: parts[1],
+			Duration: metav1.Duration{Duration: d}}
 		if len(rest) > 1 && rest[1] != "-" {
 			w.TimeZone = rest[1]
 		}
@@ -51,71 +52,114 @@ func TestClosed(t *testing.T) {
 		until   string // empty: never
 	}{
 		{name: "without windows everything may begin at any time", now: "2026-11-20T12:00:00Z"},
-		{name: "a Deny closes from its first second", windows: []string{`Deny "0 18 * * 5" 62h`}, now: "2026-11-20T18:00:00Z",
+		{name: "a Deny closes from its first second", windows: []string{`Deny "0 18 * * 5" 62h`},
+			now: "2026-11-20T18:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-23T08:00:00Z", until: "2026-11-23T08:00:00Z"},
-		{name: "it is open in the second before a Deny", windows: []string{`Deny "0 18 * * 5" 62h`}, now: "2026-11-20T17:59:59Z"},
-		{name: "a Deny closes to its last second", windows: []string{`Deny "0 18 * * 5" 62h`}, now: "2026-11-23T07:59:59Z",
+		{name: "it is open in the second before a Deny", windows: []string{`Deny "0 18 * * 5" 62h`},
+			now: "2026-11-20T17:59:59Z"},
+		{name: "a Deny closes to its last second", windows: []string{`Deny "0 18 * * 5" 62h`},
+			now: "2026-11-23T07:59:59Z",
 			why: "spec.windows[0] denies Apply until 2026-11-23T08:00:00Z", until: "2026-11-23T08:00:00Z"},
-		{name: "it is open when the Deny is over", windows: []string{`Deny "0 18 * * 5" 62h`}, now: "2026-11-23T08:00:00Z"},
-		{name: "a window without operations is about destroys too", windows: []string{`Deny "0 18 * * 5" 62h`}, op: v1alpha1.OperationDestroy,
-			now: "2026-11-21T00:00:00Z", why: "spec.windows[0] denies Destroy until 2026-11-23T08:00:00Z", until: "2026-11-23T08:00:00Z"},
-		{name: "a window without operations leaves plans alone", windows: []string{`Deny "0 18 * * 5" 62h`}, op: v1alpha1.OperationPlan, now: "2026-11-21T00:00:00Z"},
-		{name: "a window can be about plans only", windows: []string{`Deny "@daily" 24h - Plan`}, now: "2026-11-21T00:00:00Z"},
-		{name: "an Allow for another operation closes nothing", windows: []string{`Allow "@daily" 1h - Destroy`}, now: "2026-11-21T12:00:00Z"},
-		{name: "where there is an Allow all other times are closed", windows: []string{`Allow "0 2 * * *" 2h`}, now: "2026-11-20T12:00:30Z",
-			why: "no window of spec.windows allows Apply now; it may begin at 2026-11-21T02:00:00Z", until: "2026-11-21T02:00:00Z"},
+		{name: "it is open when the Deny is over", windows: []string{`Deny "0 18 * * 5" 62h`},
+			now: "2026-11-23T08:00:00Z"},
+		{name: "a window without operations is about destroys too", windows: []string{`Deny "0 18 * * 5" 62h`},
+			op:  v1alpha1.OperationDestroy,
+			now: "2026-11-21T00:00:00Z", why: "spec.windows[0] denies Destroy until 2026-11-23T08:00:00Z",
+			until: "2026-11-23T08:00:00Z"},
+		{name: "a window without operations leaves plans alone", windows: []string{`Deny "0 18 * * 5" 62h`},
+			op: v1alpha1.OperationPlan, now: "2026-11-21T00:00:00Z"},
+		{name: "a window can be about plans only", windows: []string{`Deny "@daily" 24h - Plan`},
+			now: "2026-11-21T00:00:00Z"},
+		{name: "an Allow for another operation closes nothing", windows: []string{`Allow "@daily" 1h - Destroy`},
+			now: "2026-11-21T12:00:00Z"},
+		{name: "where there is an Allow all other times are closed", windows: []string{`Allow "0 2 * * *" 2h`},
+			now:   "2026-11-20T12:00:30Z",
+			why:   "no window of spec.windows allows Apply now; it may begin at 2026-11-21T02:00:00Z",
+			until: "2026-11-21T02:00:00Z"},
 		{name: "inside an Allow it may begin", windows: []string{`Allow "0 2 * * *" 2h`}, now: "2026-11-20T03:59:59Z"},
-		{name: "one Allow of several is enough", windows: []string{`Allow "0 2 * * *" 2h`, `Allow "0 12 * * *" 1h`}, now: "2026-11-20T12:10:00Z"},
-		{name: "Deny wins over Allow", windows: []string{`Allow "0 12 * * *" 2h`, `Deny "0 12 20 11 *" 1h`}, now: "2026-11-20T12:00:00Z",
+		{name: "one Allow of several is enough", windows: []string{`Allow "0 2 * * *" 2h`, `Allow "0 12 * * *" 1h`},
+			now: "2026-11-20T12:10:00Z"},
+		{name: "Deny wins over Allow", windows: []string{`Allow "0 12 * * *" 2h`, `Deny "0 12 20 11 *" 1h`},
+			now: "2026-11-20T12:00:00Z",
 			why: "spec.windows[1] denies Apply until 2026-11-20T13:00:00Z", until: "2026-11-20T13:00:00Z"},
-		{name: "a Deny that ends outside every Allow opens with the next Allow", windows: []string{`Allow "0 12 * * *" 2h`, `Deny "0 10 20 11 *" 9h`}, now: "2026-11-20T12:00:00Z",
-			why: "spec.windows[1] denies Apply until 2026-11-20T19:00:00Z; it may begin at 2026-11-21T12:00:00Z", until: "2026-11-21T12:00:00Z"},
-		{name: "Denies that overlap and follow each other are one", windows: []string{`Deny "0 12 * * *" 2h`, `Deny "30 13 * * *" 1h`, `Deny "30 14 * * *" 1h`}, now: "2026-11-20T12:30:00Z",
-			why: "spec.windows[0] denies Apply until 2026-11-20T14:00:00Z; it may begin at 2026-11-20T15:30:00Z", until: "2026-11-20T15:30:00Z"},
-		{name: "a Deny that opens again before it is over goes on", windows: []string{`Deny "0 8-17 * * *" 90m`}, now: "2026-11-20T09:00:00Z",
+		{name: "a Deny that ends outside every Allow opens with the next Allow",
+			windows: []string{`Allow "0 12 * * *" 2h`, `Deny "0 10 20 11 *" 9h`}, now: "2026-11-20T12:00:00Z",
+			why:   "spec.windows[1] denies Apply until 2026-11-20T19:00:00Z; it may begin at 2026-11-21T12:00:00Z",
+			until: "2026-11-21T12:00:00Z"},
+		{name: "Denies that overlap and follow each other are one",
+			windows: []string{`Deny "0 12 * * *" 2h`, `Deny "30 13 * * *" 1h`, `Deny "30 14 * * *" 1h`},
+			now:     "2026-11-20T12:30:00Z",
+			why:     "spec.windows[0] denies Apply until 2026-11-20T14:00:00Z; it may begin at 2026-11-20T15:30:00Z",
+			until:   "2026-11-20T15:30:00Z"},
+		{name: "a Deny that opens again before it is over goes on", windows: []string{`Deny "0 8-17 * * *" 90m`},
+			now: "2026-11-20T09:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-20T18:30:00Z", until: "2026-11-20T18:30:00Z"},
 		{name: "the gap of a minute is found", windows: []string{`Deny "0 * * * *" 59m`}, now: "2026-11-20T12:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-20T12:59:00Z", until: "2026-11-20T12:59:00Z"},
 		{name: "a Deny for ever has no end", windows: []string{`Deny "* * * * *" 8760h`}, now: "2026-11-20T12:00:00Z",
 			why: "spec.windows[0] denies Apply; there is no opening within a year"},
-		{name: "an Allow that never comes never opens", windows: []string{`Allow "0 0 30 2 *" 1h`}, now: "2026-11-20T12:00:00Z",
+		{name: "an Allow that never comes never opens", windows: []string{`Allow "0 0 30 2 *" 1h`},
+			now: "2026-11-20T12:00:00Z",
 			why: "no window of spec.windows allows Apply now; there is no opening within a year"},
-		{name: "an Allow that is always denied never opens", windows: []string{`Allow "1-59/2 * * * *" 1m`, `Deny "1-59/2 * * * *" 1m`}, now: "2026-11-20T12:01:00Z",
+		{name: "an Allow that is always denied never opens", windows: []string{`Allow "1-59/2 * * * *" 1m`,
+			`Deny "1-59/2 * * * *" 1m`}, now: "2026-11-20T12:01:00Z",
 			why: "spec.windows[1] denies Apply until 2026-11-20T12:02:00Z; there is no opening within a year"},
-		{name: "a window of most of a year is still open at its end", windows: []string{`Deny "0 0 1 1 *" 8000h`}, now: "2026-11-20T12:00:00Z",
+		{name: "a window of most of a year is still open at its end", windows: []string{`Deny "0 0 1 1 *" 8000h`},
+			now: "2026-11-20T12:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-30T08:00:00Z", until: "2026-11-30T08:00:00Z"},
-		{name: "an opening at the end of a year is found", windows: []string{`Allow "0 12 19 11 *" 1m`}, now: "2026-11-20T12:00:00Z",
-			why: "no window of spec.windows allows Apply now; it may begin at 2027-11-19T12:00:00Z", until: "2027-11-19T12:00:00Z"},
-		{name: "a day of the month or a day of the week will do", windows: []string{`Allow "0 0 1 * 1" 24h`}, now: "2026-12-01T10:00:00Z"},
-		{name: "a day of the month alone is not any day of the week", windows: []string{`Allow "0 0 1 * *" 24h`}, now: "2026-11-30T10:00:00Z",
-			why: "no window of spec.windows allows Apply now; it may begin at 2026-12-01T00:00:00Z", until: "2026-12-01T00:00:00Z"},
-		{name: "a schedule goes by the clock of its zone, in winter", windows: []string{`Deny "0 18 * * *" 1h Europe/Berlin`}, now: "2026-11-20T17:30:00Z",
+		{name: "an opening at the end of a year is found", windows: []string{`Allow "0 12 19 11 *" 1m`},
+			now:   "2026-11-20T12:00:00Z",
+			why:   "no window of spec.windows allows Apply now; it may begin at 2027-11-19T12:00:00Z",
+			until: "2027-11-19T12:00:00Z"},
+		{name: "a day of the month or a day of the week will do", windows: []string{`Allow "0 0 1 * 1" 24h`},
+			now: "2026-12-01T10:00:00Z"},
+		{name: "a day of the month alone is not any day of the week", windows: []string{`Allow "0 0 1 * *" 24h`},
+			now:   "2026-11-30T10:00:00Z",
+			why:   "no window of spec.windows allows Apply now; it may begin at 2026-12-01T00:00:00Z",
+			until: "2026-12-01T00:00:00Z"},
+		{name: "a schedule goes by the clock of its zone, in winter",
+			windows: []string{`Deny "0 18 * * *" 1h Europe/Berlin`}, now: "2026-11-20T17:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-20T18:00:00Z", until: "2026-11-20T18:00:00Z"},
-		{name: "a schedule goes by the clock of its zone, in summer", windows: []string{`Deny "0 18 * * *" 1h Europe/Berlin`}, now: "2026-07-20T16:30:00Z",
+		{name: "a schedule goes by the clock of its zone, in summer",
+			windows: []string{`Deny "0 18 * * *" 1h Europe/Berlin`}, now: "2026-07-20T16:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-07-20T17:00:00Z", until: "2026-07-20T17:00:00Z"},
-		{name: "the day of a schedule is the day of its zone", windows: []string{`Allow "30 23 31 12 *" 1h America/New_York`}, now: "2027-01-01T04:45:00Z"},
+		{name: "the day of a schedule is the day of its zone",
+			windows: []string{`Allow "30 23 31 12 *" 1h America/New_York`}, now: "2027-01-01T04:45:00Z"},
 
-		{name: "Berlin skips 02:30 in spring: the window opens at 03:00 instead", windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T01:30:00Z",
+		{name: "Berlin skips 02:30 in spring: the window opens at 03:00 instead",
+			windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T01:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-03-29T02:00:00Z", until: "2026-03-29T02:00:00Z"},
-		{name: "Berlin skips 02:30 in spring: the window that opened at 03:00 instead is open to its last second", windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T01:59:59Z",
+		{name: "Berlin skips 02:30 in spring: the window that opened at 03:00 instead is open to its last second",
+			windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T01:59:59Z",
 			why: "spec.windows[0] denies Apply until 2026-03-29T02:00:00Z", until: "2026-03-29T02:00:00Z"},
-		{name: "Berlin before the change in spring: not yet open", windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T00:59:59Z"},
-		{name: "Berlin skips 02:30 in spring: the Allow is found ahead", windows: []string{`Allow "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T00:00:00Z",
-			why: "no window of spec.windows allows Apply now; it may begin at 2026-03-29T01:00:00Z", until: "2026-03-29T01:00:00Z"},
-		{name: "Berlin has 02:30 twice in autumn: the first one opens", windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`}, now: "2026-10-25T00:30:00Z",
+		{name: "Berlin before the change in spring: not yet open",
+			windows: []string{`Deny "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T00:59:59Z"},
+		{name: "Berlin skips 02:30 in spring: the Allow is found ahead",
+			windows: []string{`Allow "30 2 * * *" 1h Europe/Berlin`}, now: "2026-03-29T00:00:00Z",
+			why:   "no window of spec.windows allows Apply now; it may begin at 2026-03-29T01:00:00Z",
+			until: "2026-03-29T01:00:00Z"},
+		{name: "Berlin has 02:30 twice in autumn: the first one opens",
+			windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`}, now: "2026-10-25T00:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-10-25T00:50:00Z", until: "2026-10-25T00:50:00Z"},
-		{name: "Berlin has 02:30 twice in autumn: the second one opens too", windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`}, now: "2026-10-25T01:30:00Z",
+		{name: "Berlin has 02:30 twice in autumn: the second one opens too",
+			windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`}, now: "2026-10-25T01:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-10-25T01:50:00Z", until: "2026-10-25T01:50:00Z"},
-		{name: "Berlin in autumn: between the two it is open", windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`}, now: "2026-10-25T01:00:00Z"},
-		{name: "New York skips 02:00 in spring: the window opens at 03:00 instead", windows: []string{`Deny "0 2 * * 0" 1h America/New_York`}, now: "2026-03-08T07:00:00Z",
+		{name: "Berlin in autumn: between the two it is open", windows: []string{`Deny "30 2 * * *" 20m Europe/Berlin`},
+			now: "2026-10-25T01:00:00Z"},
+		{name: "New York skips 02:00 in spring: the window opens at 03:00 instead",
+			windows: []string{`Deny "0 2 * * 0" 1h America/New_York`}, now: "2026-03-08T07:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-03-08T08:00:00Z", until: "2026-03-08T08:00:00Z"},
-		{name: "New York at 03:00 after the change is 07:00 UTC", windows: []string{`Deny "0 3 8 3 *" 1h America/New_York`}, now: "2026-03-08T07:00:00Z",
+		{name: "New York at 03:00 after the change is 07:00 UTC",
+			windows: []string{`Deny "0 3 8 3 *" 1h America/New_York`}, now: "2026-03-08T07:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-03-08T08:00:00Z", until: "2026-03-08T08:00:00Z"},
-		{name: "New York: a weekend across the change in autumn keeps its hours", windows: []string{`Deny "0 18 * * 5" 62h America/New_York`}, now: "2026-11-01T12:00:00Z",
+		{name: "New York: a weekend across the change in autumn keeps its hours",
+			windows: []string{`Deny "0 18 * * 5" 62h America/New_York`}, now: "2026-11-01T12:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-11-02T12:00:00Z", until: "2026-11-02T12:00:00Z"},
-		{name: "Cairo has no midnight on the day of the change: the day is not lost", windows: []string{`Deny "0 12 24 4 *" 1h Africa/Cairo`}, now: "2026-04-24T09:30:00Z",
+		{name: "Cairo has no midnight on the day of the change: the day is not lost",
+			windows: []string{`Deny "0 12 24 4 *" 1h Africa/Cairo`}, now: "2026-04-24T09:30:00Z",
 			why: "spec.windows[0] denies Apply until 2026-04-24T10:00:00Z", until: "2026-04-24T10:00:00Z"},
-		{name: "Cairo has no midnight on the day of the change: @daily opens at 01:00", windows: []string{`Deny "@daily" 1h Africa/Cairo`}, now: "2026-04-23T22:00:00Z",
+		{name: "Cairo has no midnight on the day of the change: @daily opens at 01:00",
+			windows: []string{`Deny "@daily" 1h Africa/Cairo`}, now: "2026-04-23T22:00:00Z",
 			why: "spec.windows[0] denies Apply until 2026-04-23T23:00:00Z", until: "2026-04-23T23:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,17 +192,26 @@ func TestWindowsOfEachListAreRequired(t *testing.T) {
 		name, own, other, now, why, until string
 	}{
 		{name: "both allow", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T13:00:00Z"},
-		{name: "only the Stack's allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T11:00:00Z",
-			why: "no window of spec.windows of StackPolicy prod allows Apply now; it may begin at 2026-03-04T12:00:00Z", until: "2026-03-04T12:00:00Z"},
-		{name: "only the other allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`, now: "2026-03-04T15:00:00Z",
-			why: "no window of spec.windows allows Apply now; it may begin at 2026-03-05T12:00:00Z", until: "2026-03-05T12:00:00Z"},
-		{name: "the other denies what the Stack's allows", own: `Allow "@daily" 24h`, other: `Deny "0 12 * * *" 1h`, now: "2026-03-04T12:00:00Z",
-			why: "spec.windows[0] of StackPolicy prod denies Apply until 2026-03-04T13:00:00Z", until: "2026-03-04T13:00:00Z"},
-		{name: "they never open together", own: `Allow "0 10 * * *" 1h`, other: `Allow "0 12 * * *" 1h`, now: "2026-03-04T10:00:00Z",
+		{name: "only the Stack's allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`,
+			now: "2026-03-04T11:00:00Z",
+			why: "no window of spec.windows of StackPolicy prod allows Apply now; it may begin at " +
+				"2026-03-04T12:00:00Z",
+			until: "2026-03-04T12:00:00Z"},
+		{name: "only the other allows", own: `Allow "0 10 * * *" 4h`, other: `Allow "0 12 * * *" 4h`,
+			now:   "2026-03-04T15:00:00Z",
+			why:   "no window of spec.windows allows Apply now; it may begin at 2026-03-05T12:00:00Z",
+			until: "2026-03-05T12:00:00Z"},
+		{name: "the other denies what the Stack's allows", own: `Allow "@daily" 24h`, other: `Deny "0 12 * * *" 1h`,
+			now:   "2026-03-04T12:00:00Z",
+			why:   "spec.windows[0] of StackPolicy prod denies Apply until 2026-03-04T13:00:00Z",
+			until: "2026-03-04T13:00:00Z"},
+		{name: "they never open together", own: `Allow "0 10 * * *" 1h`, other: `Allow "0 12 * * *" 1h`,
+			now: "2026-03-04T10:00:00Z",
 			why: "no window of spec.windows of StackPolicy prod allows Apply now; there is no opening within a year"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := Parse(List{Windows: windows(t, c.own)}, List{Of: " of StackPolicy prod", Windows: windows(t, c.other)}, List{Of: " of none"})
+			w, err := Parse(List{Windows: windows(t, c.own)},
+				List{Of: " of StackPolicy prod", Windows: windows(t, c.other)}, List{Of: " of none"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,13 +303,16 @@ func TestClosedMatchesASearchMinuteByMinute(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	// around the changes of Berlin, New York, Cairo and Lord Howe, where the clock moves by half an hour
-	around := []string{"2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z", "2026-03-07T12:00:00Z", "2026-10-31T12:00:00Z", "2026-04-23T00:00:00Z", "2026-10-03T00:00:00Z", "2026-07-01T00:00:00Z"}
+	around := []string{"2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z", "2026-03-07T12:00:00Z", "2026-10-31T12:00:00Z",
+		"2026-04-23T00:00:00Z", "2026-10-03T00:00:00Z", "2026-07-01T00:00:00Z"}
 	for n := range 120 {
 		var specs []string
 		for range 1 + r.IntN(3) {
 			specs = append(specs, fmt.Sprintf(`%s "%s %s %s * %s" %dm %s`, pick("Allow", "Deny"),
-				pick("*", "0", "30", "*/7", "15-45/10", "59"), pick("*", "0-3", "2", "*/5", "23"), pick("*", "*", "29,25,8"), pick("*", "*", "0,5"),
-				[]int{1, 7, 59, 60, 61, 300, 1440, 2000}[r.IntN(8)], pick("UTC", "Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe")))
+				pick("*", "0", "30", "*/7", "15-45/10", "59"), pick("*", "0-3", "2", "*/5", "23"),
+				pick("*", "*", "29,25,8"), pick("*", "*", "0,5"),
+				[]int{1, 7, 59, 60, 61, 300, 1440, 2000}[r.IntN(8)], pick("UTC", "Europe/Berlin", "America/New_York",
+					"Africa/Cairo", "Australia/Lord_Howe")))
 		}
 		w, err := Parse(List{Windows: windows(t, specs...)})
 		if err != nil {
@@ -273,7 +329,8 @@ func TestClosedMatchesASearchMinuteByMinute(t *testing.T) {
 			continue
 		}
 		if closed != wantClosed || !until.Equal(want) {
-			t.Fatalf("%d: %q at %s: closed %v until %s (%s), want %v until %s", n, specs, at, closed, until, why, wantClosed, want)
+			t.Fatalf("%d: %q at %s: closed %v until %s (%s), want %v until %s", n, specs, at, closed, until, why,
+				wantClosed, want)
 		}
 	}
 }
@@ -322,7 +379,9 @@ func BenchmarkClosed(b *testing.B) {
 	}{
 		{"as users write it", []string{`Deny "0 18 * * 5" 62h Europe/Berlin`, `Allow "0 2 * * 1-5" 2h Europe/Berlin`}},
 		{"a year of every minute", []string{`Deny "* * * * *" 8760h`}},
-		{"twenty that never open", slices.Repeat([]string{`Allow "1-59/2 * * * *" 1m Europe/Berlin`, `Deny "1-59/2 * * * *" 1m Europe/Berlin`}, 10)},
+		{"twenty that never open",
+			slices.Repeat([]string{`Allow "1-59/2 * * * *" 1m Europe/Berlin`, `Deny "1-59/2 * * * *" 1m Europe/Berlin`},
+				10)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			ws := windows(b, c.windows...)

@@ -36,8 +36,8 @@ const mostPuts = 2
 // follower has the server's state follow that of the engine's own backend.
 type follower struct {
 	*workbench
-	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it holds
-	// none.
+	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it
+	// holds none.
 	lock []byte
 	// followed: a new state was read after an apply.
 	followed bool
@@ -147,7 +147,8 @@ func stateIn(data []byte) []byte {
 		Lineage   string
 		Resources []json.RawMessage
 	}
-	if err := json.Unmarshal(data, &none); err == nil && none.Lineage == "" && none.Serial == 0 && len(none.Resources) == 0 {
+	if err := json.Unmarshal(data, &none); err == nil && none.Lineage == "" && none.Serial == 0 &&
+		len(none.Resources) == 0 {
 		return nil // so OpenTofu shows that there is none
 	}
 	return data
@@ -243,13 +244,13 @@ func lockedBy(held engine.HeldLock, backend, stack, program string) string {
 	case backend == "pg":
 		first := ""
 		if program == "terraform" && strings.Contains(held.Message, "workspace creation") {
-			first = "Terraform locks the whole database while it creates a first state there, so that it may be for another " +
-				"state. "
+			first = "Terraform locks the whole database while it creates a first state there, so that it may be " +
+				"for another state. "
 		}
 		return "another client has it, and PostgreSQL does not show which. " + first + "Its connections with locks: " +
 			"select pid, usename, client_addr, backend_start from " +
-			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its connection. The " +
-			"backend reports: " + held.Message
+			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its " +
+			"connection. The backend reports: " + held.Message
 	case held.Who == "":
 		return fmt.Sprintf("another client has it, and backend %s does not show which. %sThe backend reports: "+
 			"%s", backend, unlock, held.Message)

@@ -23,8 +23,8 @@ func (s *initStep) backendFile(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	if process.Variable(s.Environ, "TF_ENCRYPTION") != "" {
-		return "", &engine.Rejection{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in " +
-			"spec.backend would be in clear: leave one of the two out"}
+		return "", &engine.Rejection{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of " +
+			"what is in spec.backend would be in clear: leave one of the two out"}
 	}
 	config, err := s.backendConfig()
 	if err != nil {
@@ -111,7 +111,8 @@ func (s *initStep) createBackend(ctx context.Context, config backend.Config) (ba
 	if s.inCode != nil {
 		whole, rest = config.Beside(plugin, s.inCode.Arguments)
 		if config.Create && !whole.Create {
-			fmt.Fprintf(s.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n",
+			fmt.Fprintf(s.text, "spec.backend.create: nothing is created, since %s has arguments that are "+
+				"not literals\n",
 				s.clean(s.inCode.At))
 		}
 	}

@@ -39,7 +39,8 @@ func (s *buildStep) fetchContext(ctx context.Context) (result, error) {
 	}
 	for _, name := range []string{s.order.Build.Dockerfile, s.order.Build.Context} {
 		if _, err := root.Stat(name); err != nil {
-			return result{}, &engine.Rejection{Reason: fmt.Sprintf("%s is not in the code, or a link leads out of it", name)}
+			return result{}, &engine.Rejection{Reason: fmt.Sprintf("%s is not in the code, or a link leads out of it",
+				name)}
 		}
 	}
 	return result{}, nil
@@ -123,6 +124,8 @@ func noBuilder(b *runnerapi.Build, program string) error {
 
 // builderEnvironment returns the container's environment without Cairn's own variables.
 func (s *buildStep) builderEnvironment() []string {
-	env := slices.DeleteFunc(slices.Clone(s.Environ), func(pair string) bool { return strings.HasPrefix(pair, "CAIRN_") })
+	env := slices.DeleteFunc(slices.Clone(s.Environ), func(pair string) bool {
+		return strings.HasPrefix(pair, "CAIRN_")
+	})
 	return append(env, "HOME="+s.home(), "TMPDIR="+s.work.Tmp(), "XDG_RUNTIME_DIR="+s.work.Tmp())
 }

@@ -67,13 +67,16 @@ func (s *commandStep) runCommand(ctx context.Context) (result, error) {
 	failed := func(class engine.Class, format string, args ...any) error {
 		return &programError{class, h.called() + " ended well, but " + fmt.Sprintf(format, args...), ended.Code}
 	}
-	wrote := s.backend().Own() || s.proxy.History().Writes > before // of a backend of the engine's own, checkWrote checks it
+	// of a backend of the engine's own, checkWrote checks it
+	wrote := s.backend().Own() || s.proxy.History().Writes > before
 	switch lost, err := (&rescuer{s.workbench}).stranded(); {
 	case err != nil || lost != nil:
-		return result{}, failed(engine.Transient, "its engine could not write the state: %s", s.proxy.History().Rejection)
+		return result{}, failed(engine.Transient, "its engine could not write the state: %s",
+			s.proxy.History().Rejection)
 	case group.EngineOutlived():
-		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let "+
-			"it wait for it")
+		return result{}, failed(engine.ConfigurationError,
+			"before an engine that it started, which was interrupted: let "+
+				"it wait for it")
 	case s.proxy.History().Locked:
 		return result{}, failed(engine.Transient,
 			"left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")

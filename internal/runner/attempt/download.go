@@ -65,9 +65,10 @@ func (s *engineStep) checkVersion(ctx context.Context, t *tool) error {
 	}
 	reported := t.version
 	t.path, t.version = "", ""
-	return &engine.Rejection{Reason: fmt.Sprintf("the program that was downloaded as %s %s reports version %s: the source "+
-		"of %[1]s serves another release. Correct that source (--engine-mirror, chart value engines.mirrors.%[1]s), and "+
-		"delete engines/%[4]s/%[2]s in the cache of Cairn's server", t.Name(), announced, reported, t.Program())}
+	return &engine.Rejection{Reason: fmt.Sprintf("the program that was downloaded as %s %s reports version %s: "+
+		"the source of %[1]s serves another release. Correct that source (--engine-mirror, chart value "+
+		"engines.mirrors.%[1]s), and delete engines/%[4]s/%[2]s in the cache of Cairn's server", t.Name(), announced,
+		reported, t.Program())}
 }
 
 // isProgram reports whether a file is what an earlier attempt of this pod downloaded.
@@ -87,7 +88,8 @@ func (s *engineStep) download(ctx context.Context, name string, release runnerap
 		return err
 	}
 	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
-	if err := s.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
+	if err := s.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file,
+		largestEngine); err != nil {
 		return err
 	}
 	if err := workspace.Verify(file, release.Digest); err != nil {

@@ -100,7 +100,8 @@ func (s *engineStep) provide(ctx context.Context, t *tool, constraint string) er
 
 // meets asks an engine for its version, and reports whether it meets a constraint.
 func (s *engineStep) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
-	answer, _, err := s.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()}, largestAnswer)
+	answer, _, err := s.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()},
+		largestAnswer)
 	if err != nil {
 		return false, err
 	}

@@ -27,8 +27,9 @@ func TestAttemptRedactsMountedAndSensitiveValues(t *testing.T) {
 	}
 	secrets := redact.New()
 	j := &job{
-		Executor: &Executor{Options: Options{Inputs: dir, Environ: []string{"TOKEN=variable-canary", "ZONE=eu-west-two"}}, secrets: secrets},
-		order:    runnerapi.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
+		Executor: &Executor{Options: Options{Inputs: dir,
+			Environ: []string{"TOKEN=variable-canary", "ZONE=eu-west-two"}}, secrets: secrets},
+		order: runnerapi.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
 	}
 	j.learn()
 	for text, want := range map[string]bool{
@@ -91,7 +92,8 @@ func TestHookRunsTheProgramOfTheEngine(t *testing.T) {
 	}
 	terraform := &tool{Engine: engine.Terraform, path: "/usr/bin/terraform"}
 	w.engine = tool{Engine: engine.Terragrunt, path: "/engines/terragrunt-1.0.0/terragrunt", under: terraform}
-	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt",
+		"terraform": "/usr/bin/terraform"}, links()); diff != "" {
 		t.Error(diff)
 	}
 	w.engine = tool{Engine: engine.OpenTofu, path: "/engines/opentofu-1.12.6/tofu"}

@@ -82,8 +82,8 @@ func (j *job) failure(ctx context.Context, err error, note func() string) *runne
 	}
 	if lost == nil && denied == nil && refused == nil && ctx.Err() == nil && j.diskFull(err) { // whatever that broke
 		class, reason = string(engine.Transient), runnerapi.ReasonDiskFull
-		message = "the pod's disk is full: set a request for ephemeral-storage in spec.runner.resources, or delete what " +
-			"fills it: " + message
+		message = "the pod's disk is full: set a request for ephemeral-storage in spec.runner.resources, or " +
+			"delete what fills it: " + message
 	}
 	if class == string(engine.ConfigurationError) && note != nil {
 		message = j.clean(message)

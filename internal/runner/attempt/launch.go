@@ -101,7 +101,8 @@ func (w *workbench) run(ctx context.Context, step engine.Step, do call, fine ...
 	case first.PreventsDestroy():
 		return exit.Code, events, &preventedError{failed}
 	case first.AdvisesSelection():
-		failed.message += "; a Run plans all of the code: change the code, or use -target in cairn shell " + w.order.Stack
+		failed.message += "; a Run plans all of the code: change the code, or use -target in cairn shell " +
+			w.order.Stack
 	}
 	// Of a root module below the repository's root, the pod has what the closure has.
 	if first := engine.FirstError(said.Errors); first != nil && first.ReadsFile() && w.order.Path != "" {
@@ -151,7 +152,8 @@ func (w *workbench) ask(ctx context.Context, do call, most int) ([]byte, process
 	do.Answer = answer
 	exit, err := w.launch(ctx, do)
 	if err == nil && exit.Code != 0 {
-		err = &programError{engine.Transient, exit.Explain(cmp.Or(do.Name, w.engine.Name()), engine.Events{}), exit.Code}
+		err = &programError{engine.Transient, exit.Explain(cmp.Or(do.Name, w.engine.Name()), engine.Events{}),
+			exit.Code}
 	}
 	return answer.Bytes(), exit, err
 }

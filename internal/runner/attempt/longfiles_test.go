@@ -30,7 +30,8 @@ func TestLongNoteOnFilesLeavesAMessage(t *testing.T) {
 		if err := os.Symlink("../nowhere", filepath.Join(dir, fmt.Sprintf("link-%d", i))); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("large-%d", i)), []byte(pointerStart+"oid sha256:0\nsize 1\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("large-%d", i)),
+			[]byte(pointerStart+"oid sha256:0\nsize 1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,10 +49,11 @@ func (s *initStep) checkModules(ctx context.Context) error {
 	if missing == nil {
 		return nil
 	}
-	return &engine.Rejection{Code: runnerapi.ReasonFilesNotDelivered, Reason: fmt.Sprintf("a downloaded module reads %s of "+
-		"the repository at %s, and Cairn delivers only the files that the Stack's own code reads: add %q to "+
-		"spec.source.git.triggers, or \"**\" for the whole repository",
-		cmp.Or(missing.Path, "the root directory"), missing.At, cmp.Or(missing.Path, "**"))}
+	return &engine.Rejection{Code: runnerapi.ReasonFilesNotDelivered,
+		Reason: fmt.Sprintf("a downloaded module reads %s of "+
+			"the repository at %s, and Cairn delivers only the files that the Stack's own code reads: add %q to "+
+			"spec.source.git.triggers, or \"**\" for the whole repository",
+			cmp.Or(missing.Path, "the root directory"), missing.At, cmp.Or(missing.Path, "**"))}
 }
 
 // Limits of the analysis of downloaded modules: the bytes of its caches, and its work.

@@ -67,7 +67,8 @@ func TestStepsOfAnOrder(t *testing.T) {
 	}{
 		"a plan": {runnerapi.Order{Kind: runnerapi.OrderPlan}, nil, "fetch init plan"},
 		"a plan with all there is": {
-			runnerapi.Order{Kind: runnerapi.OrderPlan, EngineVersion: "1.12.6", Backend: own, Policy: true, Outputs: true},
+			runnerapi.Order{Kind: runnerapi.OrderPlan, EngineVersion: "1.12.6", Backend: own, Policy: true,
+				Outputs: true},
 			nil, "fetch engine init state plan policy outputs",
 		},
 		"a plan of an engine that the image does not have": {
@@ -162,7 +163,8 @@ func TestLastReport(t *testing.T) {
 			canceledOf, runnerapi.Done{Failure: canceledOf, Changed: &changed, Saved: true, Image: "i"},
 		},
 		"a plan that is denied can be read": {
-			deniedOf, runnerapi.Done{Failure: deniedOf, Plan: plan, Settled: "j", Changed: &changed, Saved: true, Image: "i"},
+			deniedOf, runnerapi.Done{Failure: deniedOf, Plan: plan, Settled: "j", Changed: &changed, Saved: true,
+				Image: "i"},
 		},
 	} {
 		if diff := cmp.Diff(test.want, lastReport(learned, test.failure)); diff != "" {

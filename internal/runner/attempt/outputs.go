@@ -46,7 +46,8 @@ func (s *outputsStep) stepOutputs(
 		shown = show(outputs)
 		if err = s.client.WriteOutputs(ctx, outputs); err != nil {
 			code := runnerapi.Code(err)
-			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
+			refused = slices.Contains([]int{http.StatusConflict,
+				http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
 		return result{message: shorten.Count(len(outputs), "output")}, nil
@@ -80,14 +81,16 @@ func (s *outputsStep) readOutputs(ctx context.Context) (runnerapi.Outputs, error
 	}
 	outputs := runnerapi.Outputs{}
 	for name, output := range read {
-		outputs[name] = runnerapi.Output{Value: output.Value, Sensitive: output.Sensitive || s.secrets.Hides(string(output.Value))}
+		outputs[name] = runnerapi.Output{Value: output.Value,
+			Sensitive: output.Sensitive || s.secrets.Hides(string(output.Value))}
 	}
 	return outputs, nil
 }
 
 // askOutputs asks the engine for the outputs.
 func (s *outputsStep) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
-	answer, _, err := s.ask(ctx, call{args: s.engine.Args(engine.Outputs{VariableFiles: s.files.paths()})}, largestAnswer)
+	answer, _, err := s.ask(ctx, call{args: s.engine.Args(engine.Outputs{VariableFiles: s.files.paths()})},
+		largestAnswer)
 	if err != nil {
 		return nil, err
 	}

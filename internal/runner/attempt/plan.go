@@ -30,11 +30,13 @@ type planStep struct {
 
 // makePlan plans, and stores the plan on the server.
 func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error) {
-	what := engine.Plan{Events: s.work.Events(), VariableFiles: s.files.paths(), Out: s.work.Plan(), Destroy: s.order.Destroy}
+	what := engine.Plan{Events: s.work.Events(), VariableFiles: s.files.paths(), Out: s.work.Plan(),
+		Destroy: s.order.Destroy}
 	if o := s.order.PlanOptions; o != nil {
 		if len(journal.done) > 0 { // a part of the plan could leave out what is to be taken into the state
 			return result{}, &engine.Rejection{
-				Reason: "an apply was killed, and what it created is taken into the state by a plan without options: request that first",
+				Reason: "an apply was killed, and what it created is taken into the state by a plan without options: " +
+					"request that first",
 			}
 		}
 		what.Targets, what.Excludes, what.Replace, what.RefreshOnly = o.Targets, o.Excludes, o.Replace, o.RefreshOnly
@@ -53,15 +55,17 @@ func (s *planStep) makePlan(ctx context.Context, journal journal) (result, error
 		return result{}, err
 	}
 	if !events.Planned { // the engine writes the plan first, and ignores that it cannot write an event
-		return result{}, fmt.Errorf("%s planned, and its events do not have the whole plan: the disk of the pod may be full",
+		return result{}, fmt.Errorf("%s planned, and its events do not have the whole plan: the disk of the pod "+
+			"may be full",
 			s.engine.Name())
 	}
 	if err := s.checkDeclared(events.Undeclared); err != nil {
 		return result{}, err
 	}
 	if address := events.Changes.Without(what.Replace); address != "" { // of which engines print nothing
-		return result{}, &engine.Rejection{Reason: fmt.Sprintf("nothing would be replaced: the plan has no resource with the "+
-			"address %s of -replace; a resource with count or for_each has an index, as in aws_instance.a[0]", address)}
+		return result{}, &engine.Rejection{Reason: fmt.Sprintf("nothing would be replaced: the plan has no "+
+			"resource with the address %s of -replace; a resource with count or for_each has an index, as in "+
+			"aws_instance.a[0]", address)}
 	}
 	if what.RefreshOnly {
 		events.AcceptDrift()
@@ -121,7 +125,8 @@ func (s *planStep) describe(changes engine.Changes) *runnerapi.Plan {
 	described := countsOf(changes)
 	secrets := map[string]bool{}
 	for _, c := range changes[:min(len(changes), mostResources)] {
-		described.Resources = append(described.Resources, runnerapi.ResourceChange{Address: s.clean(c.Address), Action: string(c.Action)})
+		described.Resources = append(described.Resources, runnerapi.ResourceChange{Address: s.clean(c.Address),
+			Action: string(c.Action)})
 		plan.HideKeys(c.Address, func(key string) string {
 			hidden, found := s.secrets.Find(key)
 			for _, secret := range found {

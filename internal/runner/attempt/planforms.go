@@ -41,8 +41,10 @@ func (s *planForms) keepForms(ctx context.Context) (tooLarge bool, err error) {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case runnerapi.Code(err) == http.StatusUnprocessableEntity, runnerapi.Code(err) == http.StatusConflict:
-		return false, &engine.Rejection{Code: runnerapi.ReasonPlanMismatch, Reason: fmt.Sprintf("the JSON of the plan, which users "+
-			"and policies read, does not describe its plan file: code in this pod, such as a hook, may have changed one of them: %v", err)}
+		return false, &engine.Rejection{Code: runnerapi.ReasonPlanMismatch,
+			Reason: fmt.Sprintf("the JSON of the plan, which users "+
+				"and policies read, does not describe its plan file: code in this pod, such as a hook, may have "+
+				"changed one of them: %v", err)}
 	case errors.Is(err, errTooLarge), runnerapi.Code(err) == http.StatusRequestEntityTooLarge:
 		tooLarge = true // which policies deny
 	case err != nil && s.order.Policy:
@@ -146,7 +148,8 @@ func (s *planForms) writeDocument(secrets []string, shown []byte) error {
 		return err
 	}
 	_, err = io.Copy(file, io.MultiReader(
-		strings.NewReader(`{"secrets":`), bytes.NewReader(list), strings.NewReader(`,"plan":`), bytes.NewReader(shown), strings.NewReader("}"),
+		strings.NewReader(`{"secrets":`), bytes.NewReader(list), strings.NewReader(`,"plan":`), bytes.NewReader(shown),
+		strings.NewReader("}"),
 	))
 	return errors.Join(err, file.Close())
 }

@@ -42,7 +42,8 @@ func (s *planStep) recover(
 	ctx context.Context, done []engine.Done, plan func() error,
 ) (*recovery.Recovery, error) {
 	o := recovery.Options{
-		Engine: &recoveryEngine{s.workbench, plan}, Journal: done, Destroy: s.order.Destroy, Log: s.text, Clean: s.clean,
+		Engine: &recoveryEngine{s.workbench, plan}, Journal: done, Destroy: s.order.Destroy, Log: s.text,
+		Clean: s.clean,
 	}
 	if len(done) == 0 {
 		return recovery.New(ctx, o)
@@ -67,7 +68,8 @@ func (s *planStep) recover(
 
 // pullInstances has the engine decrypt a state that it encrypts.
 func (w *workbench) pullInstances(ctx context.Context) (*engine.Instances, error) {
-	answer, _, err := w.ask(ctx, call{args: w.engine.Args(engine.Pull{VariableFiles: w.files.paths()})}, runnerapi.LargestState)
+	answer, _, err := w.ask(ctx, call{args: w.engine.Args(engine.Pull{VariableFiles: w.files.paths()})},
+		runnerapi.LargestState)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,8 @@ type recoveryEngine struct {
 }
 
 // Import implements recovery.Engine.
-func (e *recoveryEngine) Import(ctx context.Context, m engine.Missing, state []byte) (imported []byte, rejected, err error) {
+func (e *recoveryEngine) Import(ctx context.Context, m engine.Missing, state []byte) (imported []byte, rejected,
+	err error) {
 	e.proxy.BeginOverlay(state)
 	args := e.engine.Args(engine.Adopt{VariableFiles: e.files.paths(), Address: m.Address, ID: m.ID})
 	exit, err := e.launch(ctx, call{args: args})

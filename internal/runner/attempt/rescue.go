@@ -47,15 +47,17 @@ func (s *rescuer) rescue(podCtx context.Context) error {
 		case refused == nil && rescued.Forked != "":
 			return result{}, &engine.Rejection{Reason: rescued.Forked}
 		case refused == nil:
-			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
+			return result{message: name + " could not be written and was rescued; it is written before the next plan"},
+				nil
 		}
 		if err := s.print(state); err != nil {
 			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: "+
 				"%w", name, errors.Join(refused, err))}
 		}
-		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, "+
-			"encrypted: "+
-			"read it back with cairn state recover", name, refused)}
+		return result{}, &strandedError{fmt.Errorf(
+			"%s could not be written, nor rescued (%w); it is in the pod's log, "+
+				"encrypted: "+
+				"read it back with cairn state recover", name, refused)}
 	})
 }
 

@@ -38,7 +38,8 @@ func (w *workbench) unreadable() string {
 // folder come first. It is empty when there are none.
 func aboutFiles(code fs.FS, module string) string {
 	var links, pointers []string
-	_ = fs.WalkDir(code, ".", func(name string, entry fs.DirEntry, err error) error { // what cannot be read is not named
+	// what cannot be read is not named
+	_ = fs.WalkDir(code, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || entry.IsDir() && entry.Name() == engine.DataDir:
 			return fs.SkipDir
@@ -55,7 +56,8 @@ func aboutFiles(code fs.FS, module string) string {
 		said += "; the repository has symlinks to files that do not exist: " + someOf(links, module)
 	}
 	if len(pointers) > 0 {
-		said += "; the code has Git LFS pointers in place of files: set spec.lfs: true on the Repository to fetch " + someOf(pointers, module)
+		said += "; the code has Git LFS pointers in place of files: set spec.lfs: true on the Repository to fetch " +
+			someOf(pointers, module)
 	}
 	return said
 }

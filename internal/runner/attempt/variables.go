@@ -68,7 +68,8 @@ func (s *variables) assemble(files variableFiles) (variableFiles, error) {
 	for i, file := range files {
 		if file.code != "" {
 			if file.data, err = workspace.Read(code, file.code); errors.Is(err, fs.ErrNotExist) {
-				return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no variable file %s in the code", file.code)}
+				return nil, &engine.Rejection{Reason: fmt.Sprintf("there is no variable file %s in the code",
+					file.code)}
 			}
 			if err != nil {
 				return nil, fmt.Errorf("variable file %s of the code: %w", file.code, err)
@@ -159,15 +160,16 @@ func (s *variables) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, 
 		case variable.File != "":
 			data, err := workspace.Read(inputs, variable.File)
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, &engine.Rejection{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
+				return nil, &engine.Rejection{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name,
+					variable.From)}
 			}
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 			}
 			if !utf8.Valid(data) { // marks would replace its bytes, and the redactor could not find it
 				return nil, &engine.Rejection{Reason: fmt.Sprintf(
-					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code "+
-						"decode it", variable.Name, variable.From)}
+					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and "+
+						"let the code decode it", variable.Name, variable.From)}
 			}
 			if variable.Secret {
 				s.secrets.Add(string(data))

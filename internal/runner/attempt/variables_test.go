@@ -64,7 +64,8 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.name)
 	}
-	want := []string{"000-000-x.tfvars", "001-zz-variables.tfvars.json", "002-.hidden.tfvars", "003-linked.tfvars", "004-" + long[len(long)-longestName:]}
+	want := []string{"000-000-x.tfvars", "001-zz-variables.tfvars.json", "002-.hidden.tfvars", "003-linked.tfvars",
+		"004-" + long[len(long)-longestName:]}
 	for i := range 12 {
 		want = append(want, fmt.Sprintf("%03d-%02d.tfvars", 5+i, i))
 	}

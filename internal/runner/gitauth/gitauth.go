@@ -77,7 +77,8 @@ func Configure(o Options) (env, secrets []string, err error) {
 // read reads the files of a host's credentials.
 func read(inputs *os.Root, module runnerapi.ModuleCredentials) (https, overSSH credentials.Auth, err error) {
 	reject := func(reason string) (credentials.Auth, credentials.Auth, error) {
-		return https, overSSH, &engine.Rejection{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
+		return https, overSSH,
+			&engine.Rejection{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
 	}
 	if !plainHost(module.Host) {
 		return reject("that is no host, or host:port")
@@ -136,7 +137,8 @@ func gitSettings(environ []string, settings [][2]string) ([]string, error) {
 	}
 	env := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", first+len(settings))}
 	for i, s := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", first+i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", first+i, s[1]))
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", first+i, s[0]),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", first+i, s[1]))
 	}
 	return env, nil
 }

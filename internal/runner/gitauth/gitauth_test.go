@@ -27,7 +27,8 @@ type configured struct {
 }
 
 // configure configures git with what is in an inputs folder.
-func configure(t *testing.T, files map[string]string, modules []runnerapi.ModuleCredentials, environ ...string) (configured, error) {
+func configure(t *testing.T, files map[string]string, modules []runnerapi.ModuleCredentials,
+	environ ...string) (configured, error) {
 	t.Helper()
 	c := configured{dir: filepath.Join(t.TempDir(), "it's a folder")}
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
@@ -73,14 +74,16 @@ func TestCertificateAuthorityIsForItsHostOnly(t *testing.T) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	configured, err := configure(t, map[string]string{"git/0/ca.crt": ca}, []runnerapi.ModuleCredentials{{Host: "git.example.com:8443", Dir: "git/0"}})
+	configured, err := configure(t, map[string]string{"git/0/ca.crt": ca},
+		[]runnerapi.ModuleCredentials{{Host: "git.example.com:8443", Dir: "git/0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	setting := func(url string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "git", "config", "--get-urlmatch", "http.sslCAInfo", url)
-		cmd.Env = append(slices.Clone(configured.env), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH="+os.Getenv("PATH"))
+		cmd.Env = append(slices.Clone(configured.env), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH="+
+			os.Getenv("PATH"))
 		out, err := cmd.Output()
 		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1: not set
 			t.Fatalf("%v\n%s", err, out)
@@ -107,7 +110,8 @@ func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	options := func(host string) map[string]string {
 		t.Helper()
 		// Git has a shell run it too.
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", process.Variable(git.env, "GIT_SSH_COMMAND")+` -G -p 2222 "$0"`, host)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", process.Variable(git.env, "GIT_SSH_COMMAND")+
+			` -G -p 2222 "$0"`, host)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -134,7 +138,8 @@ func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	if strings.Contains(others["identityfile"], dir) || strings.Contains(others["userknownhostsfile"], dir) {
 		t.Errorf("another host is shown the identity: %v", others)
 	}
-	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-y", "-f", filepath.Join(dir, "identity")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-y", "-f", filepath.Join(dir, "identity")).
+		CombinedOutput(); err != nil {
 		t.Errorf("ssh cannot read the identity: %v\n%s", err, out)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "known_hosts")); err != nil || string(data) != knownHosts+"\n" {
@@ -157,8 +162,10 @@ func TestGitConfigurationOfTheUserStays(t *testing.T) {
 		n := map[string][3]string{"0": {"2", "0", "1"}, "3": {"5", "3", "4"}}[first]
 		return append([]string{
 			"GIT_CONFIG_COUNT=" + n[0],
-			"GIT_CONFIG_KEY_" + n[1] + "=http.https://git.example.com/.extraHeader", "GIT_CONFIG_VALUE_" + n[1] + "=Authorization: Bearer token",
-			"GIT_CONFIG_KEY_" + n[2] + "=http.https://git.example.com/.followRedirects", "GIT_CONFIG_VALUE_" + n[2] + "=false",
+			"GIT_CONFIG_KEY_" + n[1] + "=http.https://git.example.com/.extraHeader", "GIT_CONFIG_VALUE_" + n[1] +
+				"=Authorization: Bearer token",
+			"GIT_CONFIG_KEY_" + n[2] + "=http.https://git.example.com/.followRedirects", "GIT_CONFIG_VALUE_" +
+				n[2] + "=false",
 		}, more...)
 	}
 	for name, tt := range map[string]struct {
@@ -186,7 +193,8 @@ func TestGitConfigurationOfTheUserStays(t *testing.T) {
 			}
 			for i, pair := range git.env {
 				if strings.HasPrefix(pair, "GIT_SSH_COMMAND=") {
-					git.env[i] = strings.ReplaceAll(pair, strings.ReplaceAll(filepath.Join(git.dir, "ssh_config"), "'", `'\''`), "")
+					git.env[i] = strings.ReplaceAll(pair, strings.ReplaceAll(filepath.Join(git.dir, "ssh_config"), "'",
+						`'\''`), "")
 				}
 			}
 			if !slices.Contains(git.secrets, "token") {
@@ -203,9 +211,11 @@ func TestUnusableCredentialsAreRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host, dir, want string
 	}{
-		"of a Secret that is not there":    {"git.example.com", "git/7", `credentials for modules of "git.example.com": the Secret was not found`},
-		"of a Secret without them":         {"git.example.com", "git/2", "the Secret has neither"},
-		"of a Secret with an unknown key":  {"git.example.com", "git/1", `the Secret has a key "other", which Cairn does not know`},
+		"of a Secret that is not there": {"git.example.com", "git/7",
+			`credentials for modules of "git.example.com": the Secret was not found`},
+		"of a Secret without them": {"git.example.com", "git/2", "the Secret has neither"},
+		"of a Secret with an unknown key": {"git.example.com", "git/1",
+			`the Secret has a key "other", which Cairn does not know`},
 		"for many hosts":                   {"*.example.com", "git/0", "that is no host"},
 		"for a host with a user":           {"me@git.example.com", "git/0", "that is no host"},
 		"for a host with a path":           {"git.example.com/a", "git/0", "that is no host"},

@@ -30,7 +30,8 @@ type Builder struct {
 
 // New returns the builder that an order names.
 func New(b runnerapi.Build, at Paths) (Builder, error) {
-	create, ok := map[string]func(runnerapi.Build, Paths) Builder{"Buildah": buildah, "BuildKit": buildKit, "Kaniko": kaniko}[b.Builder]
+	create, ok := map[string]func(runnerapi.Build, Paths) Builder{"Buildah": buildah, "BuildKit": buildKit,
+		"Kaniko": kaniko}[b.Builder]
 	if !ok {
 		return Builder{}, &engine.Rejection{Reason: fmt.Sprintf("this runner does not know the builder %q", b.Builder)}
 	}
@@ -53,7 +54,8 @@ func (at Paths) context(b runnerapi.Build) string {
 // pod has.
 func buildah(b runnerapi.Build, at Paths) Builder {
 	image, digest := b.Image+":"+b.Tag, filepath.Join(at.Work, "digest")
-	general := []string{"buildah", "--root", filepath.Join(at.Work, "storage"), "--runroot", filepath.Join(at.Work, "run")}
+	general := []string{"buildah", "--root", filepath.Join(at.Work, "storage"), "--runroot",
+		filepath.Join(at.Work, "run")}
 	var registry []string
 	if b.Insecure {
 		registry = append(registry, "--tls-verify=false")
@@ -61,7 +63,8 @@ func buildah(b runnerapi.Build, at Paths) Builder {
 	if at.Credentials != "" {
 		registry = append(registry, "--authfile", filepath.Join(at.Credentials, runnerapi.DockerConfig))
 	}
-	build := slices.Concat(general, []string{"build", "--isolation", "chroot", "--layers", "--file", at.dockerfile(b), "--tag", image}, registry)
+	build := slices.Concat(general, []string{"build", "--isolation", "chroot", "--layers", "--file", at.dockerfile(b),
+		"--tag", image}, registry)
 	if b.Target != "" {
 		build = append(build, "--target", b.Target)
 	}
@@ -74,7 +77,8 @@ func buildah(b runnerapi.Build, at Paths) Builder {
 	return Builder{
 		Commands: [][]string{
 			append(build, at.context(b)),
-			slices.Concat(general, []string{"push", "--digestfile", digest}, registry, []string{image, "docker://" + image}),
+			slices.Concat(general, []string{"push", "--digestfile", digest}, registry,
+				[]string{image, "docker://" + image}),
 		},
 		Digest: func() (string, error) { return readDigest(digest) },
 	}
@@ -90,7 +94,8 @@ func buildKit(b runnerapi.Build, at Paths) Builder {
 	}
 	args := []string{
 		"buildctl-daemonless.sh", "build", "--progress", "plain", "--frontend", "dockerfile.v0",
-		"--local", "context=" + at.context(b), "--local", "dockerfile=" + filepath.Dir(at.dockerfile(b)), "--opt", "filename=" + filepath.Base(at.dockerfile(b)),
+		"--local", "context=" + at.context(b), "--local", "dockerfile=" + filepath.Dir(at.dockerfile(b)), "--opt",
+		"filename=" + filepath.Base(at.dockerfile(b)),
 		"--output", output + insecure, "--metadata-file", metadata,
 	}
 	if b.Target != "" {
@@ -100,7 +105,8 @@ func buildKit(b runnerapi.Build, at Paths) Builder {
 		args = append(args, "--opt", "build-arg:"+arg)
 	}
 	if b.Cache != "" {
-		args = append(args, "--import-cache", "type=registry,ref="+b.Cache+insecure, "--export-cache", "type=registry,mode=max,ref="+b.Cache+insecure)
+		args = append(args, "--import-cache", "type=registry,ref="+b.Cache+insecure, "--export-cache",
+			"type=registry,mode=max,ref="+b.Cache+insecure)
 	}
 	return Builder{
 		Commands: [][]string{args},
@@ -113,7 +119,8 @@ func buildKit(b runnerapi.Build, at Paths) Builder {
 func kaniko(b runnerapi.Build, at Paths) Builder {
 	digest := filepath.Join(at.Work, "digest")
 	args := []string{
-		"/kaniko/executor", "--force", "--context", "dir://" + at.context(b), "--dockerfile", at.dockerfile(b), "--destination", b.Image + ":" + b.Tag,
+		"/kaniko/executor", "--force", "--context", "dir://" + at.context(b), "--dockerfile", at.dockerfile(b),
+		"--destination", b.Image + ":" + b.Tag,
 		"--digest-file", digest, "--ignore-path", "/cairn",
 	}
 	if b.Target != "" {

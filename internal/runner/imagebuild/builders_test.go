@@ -55,7 +55,8 @@ func TestCommandsOfBuilders(t *testing.T) {
 }
 
 func buildOf(builder string) runnerapi.Build {
-	return runnerapi.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
+	return runnerapi.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123",
+		Dockerfile: "images/Dockerfile", Context: "images"}
 }
 
 func TestDigestsOfBuilders(t *testing.T) {
@@ -68,18 +69,22 @@ func TestDigestsOfBuilders(t *testing.T) {
 		return path
 	}
 	for name, read := range map[string]func() (string, error){
-		"a digest":   func() (string, error) { return readDigest(write("a", pushed+"\n")) },
-		"a metadata": func() (string, error) { return readMetadata(write("b", `{"containerimage.digest":"`+pushed+`"}`)) },
+		"a digest": func() (string, error) { return readDigest(write("a", pushed+"\n")) },
+		"a metadata": func() (string, error) {
+			return readMetadata(write("b", `{"containerimage.digest":"`+pushed+`"}`))
+		},
 	} {
 		if got, err := read(); got != pushed || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	for name, read := range map[string]func() (string, error){
-		"no file":         func() (string, error) { return readDigest(filepath.Join(dir, "none")) },
-		"a tag":           func() (string, error) { return readDigest(write("c", "latest")) },
-		"no metadata":     func() (string, error) { return readMetadata(filepath.Join(dir, "none")) },
-		"another JSON":    func() (string, error) { return readMetadata(write("d", `{"containerimage.digest":"latest"}`)) },
+		"no file":     func() (string, error) { return readDigest(filepath.Join(dir, "none")) },
+		"a tag":       func() (string, error) { return readDigest(write("c", "latest")) },
+		"no metadata": func() (string, error) { return readMetadata(filepath.Join(dir, "none")) },
+		"another JSON": func() (string, error) {
+			return readMetadata(write("d", `{"containerimage.digest":"latest"}`))
+		},
 		"no JSON at all":  func() (string, error) { return readMetadata(write("e", "x")) },
 		"a digest and so": func() (string, error) { return readDigest(write("f", pushed+"\nmore")) },
 	} {

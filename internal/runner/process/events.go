@@ -22,11 +22,13 @@ func OpenEventPipe(path string, observe engine.Observer) (*EventPipe, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	read, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // without that it would block here until the engine writes
+	// without that it would block here until the engine writes
+	read, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	write, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // so that it has no end before the engine opens it
+	// so that it has no end before the engine opens it
+	write, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		_ = read.Close()
 		return nil, err

@@ -9,7 +9,8 @@ import (
 func TestChildProcessesOfAnEngineAreNotInterrupted(t *testing.T) {
 	t.Parallel()
 	all := []Process{
-		{10, "sh", 1}, {11, "tofu", 10}, {12, "terraform-provi", 11}, {13, "sh", 11}, {14, "sleep", 13}, // a script, an engine, what that started
+		// a script, an engine, what that started
+		{10, "sh", 1}, {11, "tofu", 10}, {12, "terraform-provi", 11}, {13, "sh", 11}, {14, "sleep", 13},
 		{20, "terragrunt", 1}, {21, "tofu", 20}, {22, "sleep", 21}, // whose script has ended
 		{30, "sleep", 10},
 	}

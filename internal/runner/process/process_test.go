@@ -55,7 +55,8 @@ func TestEventsBeforeTheEndAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The process that is left has the pipe open still.
-	cmd := exec.Command("/bin/sh", "-c", "exec >events; echo '"+done+"'; sleep 0.2; echo '"+done+"'; echo '"+summary+"'; sleep 5 &")
+	cmd := exec.Command("/bin/sh", "-c", "exec >events; echo '"+done+"'; sleep 0.2; echo '"+done+"'; echo '"+summary+
+		"'; sleep 5 &")
 	cmd.Dir = filepath.Dir(path)
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)

@@ -22,10 +22,13 @@ func explainStart(name string, cmd *exec.Cmd, err error) error {
 	for _, text := range slices.Concat(cmd.Args, cmd.Env) {
 		total += len(text) + 1
 	}
-	largest := slices.MaxFunc(append(slices.Clone(cmd.Env), ""), func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	largest := slices.MaxFunc(append(slices.Clone(cmd.Env), ""), func(a, b string) int {
+		return cmp.Compare(len(a), len(b))
+	})
 	variable, value, _ := strings.Cut(largest, "=")
-	return &engine.Rejection{Reason: fmt.Sprintf("%s cannot be started: its environment variables and arguments have %d bytes, and "+
-		"Linux accepts 128 KiB for each and about 2 MiB for all; the largest variable is %s with %d bytes: set large values with "+
-		"spec.variables or spec.variableFiles, and not with spec.env, spec.envFrom or variables of hooks",
+	return &engine.Rejection{Reason: fmt.Sprintf("%s cannot be started: its environment variables and arguments have "+
+		"%d bytes, and Linux accepts 128 KiB for each and about 2 MiB for all; the largest variable is %s with %d "+
+		"bytes: set large values with spec.variables or spec.variableFiles, and not with spec.env, spec.envFrom or "+
+		"variables of hooks",
 		name, total, variable, len(value))}
 }

@@ -26,7 +26,8 @@ func OwnConfig(env []string) string {
 	}
 	if xdg != "" {
 		xdg = filepath.Join(xdg, "opentofu")
-		patterns = append(patterns, filepath.Join(xdg, "tofurc"), filepath.Join(xdg, "*.tfrc"), filepath.Join(xdg, "*.tfrc.json"))
+		patterns = append(patterns, filepath.Join(xdg, "tofurc"), filepath.Join(xdg, "*.tfrc"),
+			filepath.Join(xdg, "*.tfrc.json"))
 	}
 	for _, pattern := range patterns {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
@@ -39,7 +40,8 @@ func OwnConfig(env []string) string {
 // impliedFolders returns the folders that the engine, started in dir, reads providers from without a configuration,
 // as far as they exist.
 func impliedFolders(env []string, dir string) []string {
-	home, data, shared := process.Variable(env, "HOME"), process.Variable(env, "XDG_DATA_HOME"), process.Variable(env, "XDG_DATA_DIRS")
+	home, data, shared := process.Variable(env, "HOME"), process.Variable(env, "XDG_DATA_HOME"),
+		process.Variable(env, "XDG_DATA_DIRS")
 	folders := []string{filepath.Join(dir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}
 	if data != "" {
 		folders = append(folders, filepath.Join(data, "opentofu", "plugins"))

@@ -76,14 +76,17 @@ func TestMirrorIsOnlyForTheEngine(t *testing.T) {
 		t.Error(m.Rejection())
 	}
 	s.answer = func(r *http.Request) int {
-		return map[string]int{"/v1/providers/a/b/c/gone.json": 404, "/v1/providers/a/b/c/bad.json": 424, "/v1/providers/a/b/c/no.json": 403}[r.URL.Path]
+		return map[string]int{"/v1/providers/a/b/c/gone.json": 404, "/v1/providers/a/b/c/bad.json": 424,
+			"/v1/providers/a/b/c/no.json": 403}[r.URL.Path]
 	}
 	for _, step := range []struct {
 		file    string
 		code    int
 		refusal string
-	}{{"gone.json", 404, "refused by the test"}, {"no.json", 424, "refused by the test"}, {"bad.json", 424, "refused by the test"}} {
-		if code, text := ask("GET", m.url+"a/b/c/"+step.file); code != step.code || text != step.refusal || m.Rejection() != step.refusal {
+	}{{"gone.json", 404, "refused by the test"}, {"no.json", 424, "refused by the test"},
+		{"bad.json", 424, "refused by the test"}} {
+		if code, text := ask("GET", m.url+"a/b/c/"+step.file); code != step.code || text != step.refusal ||
+			m.Rejection() != step.refusal {
 			t.Errorf("%s: %d %s, %q", step.file, code, text, m.Rejection())
 		}
 	}
@@ -96,7 +99,8 @@ func TestMirrorIsOnlyForTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	parsed, err := x509.ParseCertificate(certificate.Certificate[0])
-	if err != nil || parsed.IsCA || parsed.KeyUsage&x509.KeyUsageCertSign != 0 || len(parsed.DNSNames) != 0 || len(parsed.IPAddresses) != 1 {
+	if err != nil || parsed.IsCA || parsed.KeyUsage&x509.KeyUsageCertSign != 0 || len(parsed.DNSNames) != 0 ||
+		len(parsed.IPAddresses) != 1 {
 		t.Errorf("%v %+v", err, parsed)
 	}
 }
@@ -129,7 +133,8 @@ func FuzzMirrored(f *testing.F) {
 	f.Add("//pw/a/b/c/d")
 	f.Fuzz(func(t *testing.T, path string) {
 		name, known, ok := mirrored(path, "pw")
-		if known != (strings.HasPrefix(path, "/pw/") || strings.HasPrefix(path, "pw/") || path == "pw" || path == "/pw") {
+		if known != (strings.HasPrefix(path, "/pw/") || strings.HasPrefix(path, "pw/") || path == "pw" ||
+			path == "/pw") {
 			t.Errorf("%q: the password is right: %v", path, known)
 		}
 		if ok && (!fs.ValidPath(name) || len(strings.Split(name, "/")) != 4 || strings.Contains("/"+name+"/", "/../")) {
@@ -144,18 +149,20 @@ func TestCLIConfigurationsInAnImage(t *testing.T) {
 		env  []string
 		want string
 	}{
-		"none":                         {},
-		"another file":                 {file: ".terraform.d/checkpoint_cache"},
-		"named by the environment":     {env: []string{"TF_CLI_CONFIG_FILE=/x"}, want: "/x"},
-		"named as it was once":         {env: []string{"TERRAFORM_CONFIG=/x"}, want: "/x"},
-		"named by an empty variable":   {env: []string{"TF_CLI_CONFIG_FILE="}},
-		"OpenTofu's":                   {file: ".tofurc", want: "HOME/.tofurc"},
-		"Terraform's":                  {file: ".terraformrc", want: "HOME/.terraformrc"},
-		"one of many":                  {file: ".terraform.d/a.tfrc", want: "HOME/.terraform.d/a.tfrc"},
-		"one of many in JSON":          {file: ".terraform.d/a.tfrc.json", want: "HOME/.terraform.d/a.tfrc.json"},
-		"where XDG has it":             {file: "xdg/opentofu/tofurc", env: []string{"XDG_CONFIG_HOME=HOME/xdg"}, want: "HOME/xdg/opentofu/tofurc"},
-		"where XDG would have it":      {file: "xdg/opentofu/tofurc"},
-		"one of many where XDG has it": {file: "xdg/opentofu/a.tfrc", env: []string{"XDG_CONFIG_HOME=HOME/xdg"}, want: "HOME/xdg/opentofu/a.tfrc"},
+		"none":                       {},
+		"another file":               {file: ".terraform.d/checkpoint_cache"},
+		"named by the environment":   {env: []string{"TF_CLI_CONFIG_FILE=/x"}, want: "/x"},
+		"named as it was once":       {env: []string{"TERRAFORM_CONFIG=/x"}, want: "/x"},
+		"named by an empty variable": {env: []string{"TF_CLI_CONFIG_FILE="}},
+		"OpenTofu's":                 {file: ".tofurc", want: "HOME/.tofurc"},
+		"Terraform's":                {file: ".terraformrc", want: "HOME/.terraformrc"},
+		"one of many":                {file: ".terraform.d/a.tfrc", want: "HOME/.terraform.d/a.tfrc"},
+		"one of many in JSON":        {file: ".terraform.d/a.tfrc.json", want: "HOME/.terraform.d/a.tfrc.json"},
+		"where XDG has it": {file: "xdg/opentofu/tofurc", env: []string{"XDG_CONFIG_HOME=HOME/xdg"},
+			want: "HOME/xdg/opentofu/tofurc"},
+		"where XDG would have it": {file: "xdg/opentofu/tofurc"},
+		"one of many where XDG has it": {file: "xdg/opentofu/a.tfrc", env: []string{"XDG_CONFIG_HOME=HOME/xdg"},
+			want: "HOME/xdg/opentofu/a.tfrc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -187,18 +194,21 @@ func TestImpliedFolders(t *testing.T) {
 		}
 		return all
 	}
-	for _, dir := range in("code/terraform.d/plugins", "home/.terraform.d/plugins", "home/.local/share/terraform/plugins",
+	for _, dir := range in("code/terraform.d/plugins", "home/.terraform.d/plugins",
+		"home/.local/share/terraform/plugins",
 		"data/opentofu/plugins", "data/terraform/plugins", "a/terraform/plugins", "b/terraform/plugins") {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	env := []string{"HOME=" + root + "/home", "XDG_DATA_DIRS=" + root + "/a:" + root + "/none:" + root + "/b"}
-	want := in("code/terraform.d/plugins", "home/.terraform.d/plugins", "home/.local/share/terraform/plugins", "a/terraform/plugins", "b/terraform/plugins")
+	want := in("code/terraform.d/plugins", "home/.terraform.d/plugins", "home/.local/share/terraform/plugins",
+		"a/terraform/plugins", "b/terraform/plugins")
 	if diff := cmp.Diff(want, impliedFolders(env, root+"/code")); diff != "" {
 		t.Error(diff)
 	}
-	want = in("code/terraform.d/plugins", "home/.terraform.d/plugins", "data/opentofu/plugins", "data/terraform/plugins", "a/terraform/plugins", "b/terraform/plugins")
+	want = in("code/terraform.d/plugins", "home/.terraform.d/plugins", "data/opentofu/plugins",
+		"data/terraform/plugins", "a/terraform/plugins", "b/terraform/plugins")
 	if diff := cmp.Diff(want, impliedFolders(append(env, "XDG_DATA_HOME="+root+"/data"), root+"/code")); diff != "" {
 		t.Error(diff)
 	}
@@ -223,7 +233,8 @@ func TestProvidersInAFolder(t *testing.T) {
 	if diff := cmp.Diff(want, cliConfig("https://127.0.0.1:1/x/", nil, &Images{})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"example.com/acme/cloud", "example.com/acme/cloud", "example.com:8443/acme/dir"}, providersIn(folder)); diff != "" {
+	if diff := cmp.Diff([]string{"example.com/acme/cloud", "example.com/acme/cloud", "example.com:8443/acme/dir"},
+		providersIn(folder)); diff != "" {
 		t.Error(diff)
 	}
 	dir := t.TempDir()
@@ -248,7 +259,8 @@ func TestProvidersInAFolder(t *testing.T) {
 
 func TestTrustedProvidersStayTrusted(t *testing.T) {
 	got := environment(nil, "/t")
-	if diff := cmp.Diff([]string{"SSL_CERT_DIR=/etc/ssl/certs:/etc/pki/tls/certs:/t", "TF_REGISTRY_CLIENT_TIMEOUT=120"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"SSL_CERT_DIR=/etc/ssl/certs:/etc/pki/tls/certs:/t", "TF_REGISTRY_CLIENT_TIMEOUT=120"},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	got = environment([]string{"SSL_CERT_DIR=/own:/more", "TF_REGISTRY_CLIENT_TIMEOUT=5"}, "/t")
@@ -277,7 +289,8 @@ func newServer(t *testing.T, patience time.Duration) (*fakeServer, *runnerapi.Cl
 		t.Fatal(err)
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: server.URL, CA: ca, TokenFile: token, Patience: patience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: server.URL, CA: ca, TokenFile: token,
+		Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func (r *Recovery) Plan(ctx context.Context) error {
 func (r *Recovery) bisectImports(ctx context.Context, imports []engine.Missing, left *int, why error) []engine.Missing {
 	if *left <= 0 {
 		for _, m := range imports {
-			r.Orphan(m, fmt.Sprintf("%d plans did not show which imports cause the failure, and this may be one", maxPlans))
+			r.Orphan(m, fmt.Sprintf("%d plans did not show which imports cause the failure, and this may be one",
+				maxPlans))
 		}
 		return nil
 	}

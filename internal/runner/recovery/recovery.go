@@ -226,7 +226,8 @@ func (r *Recovery) reject(m engine.Missing, rejected error) {
 
 // Orphan leaves out what cannot be taken into the state, and reports it.
 func (r *Recovery) Orphan(m engine.Missing, why string) {
-	r.orphans = append(r.orphans, runnerapi.UntrackedResource{Address: r.Clean(m.Address), Reason: r.Clean(r.withoutIDs(why))})
+	r.orphans = append(r.orphans, runnerapi.UntrackedResource{Address: r.Clean(m.Address),
+		Reason: r.Clean(r.withoutIDs(why))})
 	r.logf(m, "it cannot be taken into the state: "+why)
 }
 

@@ -71,14 +71,21 @@ func TestTransientImportErrorIsRetried(t *testing.T) {
 		orphans   []string
 		plans     string
 	}{
-		"of the only one":                      {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
-		"of one of two":                        {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil, "ab  a a b ab"},
-		"of all together":                      {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil, "ab  a b b ab"},
-		"one that does not pass":               {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
-		"of two one does not pass":             {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
-		"what is gone is not tried":            {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
-		"what is not declared is not imported": {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
-		"when both do not pass each":           {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
+		"of the only one": {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
+		"of one of two": {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil,
+			"ab  a a b ab"},
+		"of all together": {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil,
+			"ab  a b b ab"},
+		"one that does not pass": {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"},
+			"a  a "},
+		"of two one does not pass": {map[string]int{"a": always}, "timeout", []string{"a", "b"},
+			[]string{"a"}, "ab  a a b"},
+		"what is gone is not tried": {map[string]int{"a": always},
+			"Cannot import non-existent remote object", []string{"a"}, nil, "a "},
+		"what is not declared is not imported": {map[string]int{"a": always}, "Import block target does not exist",
+			[]string{"a"}, []string{"a"}, "a "},
+		"when both do not pass each": {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"},
+			[]string{"a", "b"}, "ab  a a b b "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, plans := plan(t, tt.against, tt.says, tt.addresses...)
@@ -103,15 +110,18 @@ func TestJournalIsSettled(t *testing.T) {
 		changes bool
 		want    bool
 	}{
-		"nothing is missing":                                     {Recovery{}, true, true},
-		"nothing is missing, and nothing changes":                {Recovery{}, false, true},
-		"it is imported":                                         {Recovery{missing: 1, planned: one}, true, false},
-		"it is imported, and nothing changes":                    {Recovery{missing: 1, planned: one}, false, false},
-		"it is in the copy that is planned on":                   {Recovery{missing: 1, copied: []engine.Missing{{}}}, true, false},
-		"it could not be taken in":                               {Recovery{missing: 1, orphans: []runnerapi.UntrackedResource{{}}}, false, false},
-		"it is gone, and an apply follows":                       {Recovery{missing: 1, imports: one}, true, false},
-		"it is gone, and no apply follows, as in a destroy":      {Recovery{missing: 1, imports: one}, false, true},
-		"it is in the copy, and the plan took no notice of that": {Recovery{missing: 1, copied: []engine.Missing{{}}}, false, false},
+		"nothing is missing":                      {Recovery{}, true, true},
+		"nothing is missing, and nothing changes": {Recovery{}, false, true},
+		"it is imported":                          {Recovery{missing: 1, planned: one}, true, false},
+		"it is imported, and nothing changes":     {Recovery{missing: 1, planned: one}, false, false},
+		"it is in the copy that is planned on": {Recovery{missing: 1, copied: []engine.Missing{{}}},
+			true, false},
+		"it could not be taken in": {
+			Recovery{missing: 1, orphans: []runnerapi.UntrackedResource{{}}}, false, false},
+		"it is gone, and an apply follows":                  {Recovery{missing: 1, imports: one}, true, false},
+		"it is gone, and no apply follows, as in a destroy": {Recovery{missing: 1, imports: one}, false, true},
+		"it is in the copy, and the plan took no notice of that": {Recovery{missing: 1, copied: []engine.Missing{{}}},
+			false, false},
 	} {
 		if got := tt.r.Settled(tt.changes); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -146,7 +156,8 @@ func TestBisectionEnds(t *testing.T) {
 	if len(r.orphans) != len(addresses) || len(plans) > maxPlans+3 { // with all, without any, and the last
 		t.Errorf("%d left out after %d plans", len(r.orphans), len(plans))
 	}
-	if last := r.orphans[len(r.orphans)-1]; last.Address != "a.b199" || !strings.Contains(last.Reason, "100 plans did not show") {
+	if last := r.orphans[len(r.orphans)-1]; last.Address != "a.b199" ||
+		!strings.Contains(last.Reason, "100 plans did not show") {
 		t.Errorf("%+v", last)
 	}
 }

@@ -55,7 +55,8 @@ func answered(t *testing.T, code int) (arrived []string) {
 	tries := 0
 	requested, respond := make(chan struct{}), make(chan struct{})
 	j := &Journal{
-		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1),
 		send: func(_ context.Context, _ int, done runnerapi.JournalEntries) error {
 			if tries++; tries == 1 {
 				close(requested)
@@ -82,7 +83,8 @@ func answered(t *testing.T, code int) (arrived []string) {
 // The first request may arrive after the retry, whatever response the runner received.
 func TestRetriedBatchIsUnchanged(t *testing.T) {
 	var tries []string
-	j := &Journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	j := &Journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1)}
 	j.send = func(_ context.Context, batch int, done runnerapi.JournalEntries) error {
 		try := fmt.Sprint(batch)
 		for _, e := range done.Entries {
@@ -105,7 +107,8 @@ func TestRetriedBatchIsUnchanged(t *testing.T) {
 
 // An invalid batch is left out, and the rest is sent. A runner that the server does not know for a moment retries.
 func TestRejectedBatchIsLeftOut(t *testing.T) {
-	for code, want := range map[int][]string{400: {"b"}, 413: {"b"}, 401: {"a", "b"}, 403: {"a", "b"}, 503: {"a", "b"}, 409: nil} {
+	for code, want := range map[int][]string{400: {"b"}, 413: {"b"}, 401: {"a", "b"}, 403: {"a", "b"}, 503: {"a", "b"},
+		409: nil} {
 		if got := answered(t, code); !slices.Equal(got, want) {
 			t.Errorf("%d: %v arrived", code, got)
 		}
@@ -115,7 +118,8 @@ func TestRejectedBatchIsLeftOut(t *testing.T) {
 // The journal is abandoned once the server has rejected it for a long time, and not before.
 func TestJournalOfAnAttemptThatIsNotCurrentIsAbandoned(t *testing.T) {
 	j := &Journal{
-		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}),
+		wake: make(chan struct{}, 1),
 		send: func(context.Context, int, runnerapi.JournalEntries) error {
 			return &runnerapi.Error{Code: http.StatusForbidden}
 		},
@@ -134,7 +138,8 @@ func TestJournalIsNotAbandonedForOneRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		j := &Journal{
-			log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+			log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}),
+			wake: make(chan struct{}, 1),
 			send: func(context.Context, int, runnerapi.JournalEntries) error {
 				if tries++; tries > 1 {
 					return nil

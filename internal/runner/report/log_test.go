@@ -152,7 +152,9 @@ func TestLogUsesBoundedMemory(t *testing.T) {
 		io.WriteString(l, "last\n")
 		l.End(24 * time.Hour)
 		got := string(s.data)
-		if !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "bytes were left out here: the server was away") || !strings.HasSuffix(got, "last\n") {
+		if !strings.HasPrefix(got, "first\n") ||
+			!strings.Contains(got, "bytes were left out here: the server was away") ||
+			!strings.HasSuffix(got, "last\n") {
 			t.Errorf("%q", got[:100])
 		}
 	})
@@ -170,7 +172,9 @@ func TestLogHasALimitedSize(t *testing.T) {
 		io.WriteString(l, "Error: the last line\n")
 		l.End(time.Hour)
 		got := string(s.data)
-		if len(got) > logTotal+logTail+1000 || !strings.Contains(got, "bytes were left out here: the log is too long") || !strings.HasSuffix(got, "Error: the last line\n") {
+		if len(got) > logTotal+logTail+1000 ||
+			!strings.Contains(got, "bytes were left out here: the log is too long") ||
+			!strings.HasSuffix(got, "Error: the last line\n") {
 			t.Errorf("%d bytes, %q", len(got), got[len(got)-100:])
 		}
 	})

@@ -40,7 +40,8 @@ func TestOperationsAreLinesWithoutSecrets(t *testing.T) {
 		secrets.Add("hunter2hunter2")
 		start := time.Now().UTC()
 		lines := operationsOf(t, secrets, func(o *Operations) {
-			o.Add(engine.Done{Address: `a.b["hunter2hunter2"]`, Action: "create", ID: "an ID"}, runnerapi.OperationStarted)
+			o.Add(engine.Done{Address: `a.b["hunter2hunter2"]`, Action: "create", ID: "an ID"},
+				runnerapi.OperationStarted)
 			time.Sleep(3 * time.Second)
 			o.Add(engine.Done{Address: "a.c\n\xff", Action: "update"}, runnerapi.OperationFailed)
 		})
@@ -56,7 +57,8 @@ func TestOperationsAreLinesWithoutSecrets(t *testing.T) {
 			{At: start, Address: secrets.String(`a.b["hunter2hunter2"]`), Action: "create", State: "Started"},
 			{At: start.Add(3 * time.Second), Address: "a.c\n\ufffd", Action: "update", State: "Failed"},
 		}
-		if diff := cmp.Diff(want, got); diff != "" || bytes.Contains(lines, []byte("hunter2")) || bytes.Contains(lines, []byte("an ID")) {
+		if diff := cmp.Diff(want, got); diff != "" || bytes.Contains(lines, []byte("hunter2")) ||
+			bytes.Contains(lines, []byte("an ID")) {
 			t.Errorf("%s\n%s", diff, lines)
 		}
 	})

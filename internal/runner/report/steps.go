@@ -43,7 +43,8 @@ const (
 // StartReporter returns a Reporter that sends until Finish.
 func StartReporter(client *runnerapi.Client, log *slog.Logger) *Reporter {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Reporter{client: client, log: log, last: -1, news: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
+	r := &Reporter{client: client, log: log, last: -1, news: make(chan struct{}, 1), done: make(chan struct{}),
+		cancel: cancel}
 	go r.run(ctx)
 	return r
 }

@@ -59,13 +59,15 @@ func TestShellWaitsForAnEngineThatItLeft(t *testing.T) {
 					signals <- syscall.SIGTERM
 				}()
 			}
-			command := engine + " -test.run '^TestEngineHelper$' >/dev/null 2>&1 & while ! test -s " + began + "; do sleep 0.1; done; " + tt.then
+			command := engine + " -test.run '^TestEngineHelper$' >/dev/null 2>&1 & while ! test -s " + began +
+				"; do sleep 0.1; done; " + tt.then
 			config := Config{Dir: dir, Env: append(os.Environ(), "TEST_ENGINE="+dir)}
 			if _, err := run(config, []string{"sh", "-c", command}, signals); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(saved); err != nil {
-				t.Error("the user's process has ended, and an engine that it started is at work, or was interrupted twice")
+				t.Error("the user's process has ended, and an engine that it started is at work, or was " +
+					"interrupted twice")
 			}
 		})
 	}

@@ -15,8 +15,8 @@ import (
 
 // History is what the requests so far reveal about the state.
 type History struct {
-	// newest is the state as the server has it: the last one read or written. nil when there is none. newestDigest is its
-	// SHA256; empty where it is not known.
+	// newest is the state as the server has it: the last one read or written. nil when there is none. newestDigest is
+	// its SHA256; empty where it is not known.
 	newest       []byte
 	newestDigest string
 	// Undelivered is the last state that could not be written. nil once a later one could.
@@ -139,7 +139,8 @@ func (p *Proxy) remember(method string, sent, got []byte, err error) {
 		h.Rejection = "lock not released: " + err.Error()
 	case method == http.MethodGet && err == nil:
 		h.newest, h.newestDigest = got, ""
-	case method == http.MethodGet && runnerapi.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
+	case method == http.MethodGet && runnerapi.Code(err) == http.StatusNotFound, method == http.MethodDelete &&
+		err == nil:
 		h.newest, h.newestDigest = nil, ""
 	}
 }

@@ -57,7 +57,8 @@ func TestOnlyTheApplyWritesTheState(t *testing.T) {
 	s, p, ask := newProxy(t)
 	refused := func() {
 		t.Helper()
-		for method, want := range map[string]string{"LOCK": "{\"ID\":\"hooks read the state, they do not write it\"}\n", "POST": ReadOnly, "DELETE": ReadOnly} {
+		for method, want := range map[string]string{"LOCK": "{\"ID\":\"hooks read the state, they do not write it\"}\n",
+			"POST": ReadOnly, "DELETE": ReadOnly} {
 			if code, text := ask(method, "?ID=mine", `{"ID":"mine"}`); code != 409 || text != want {
 				t.Errorf("%s: %d %q", method, code, text)
 			}
@@ -106,7 +107,8 @@ func TestProxyRecordsWhetherTheStateIsSaved(t *testing.T) {
 }
 
 func TestProxyRemembersStates(t *testing.T) {
-	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
+	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`,
+		`{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
 	s, p, ask := newProxy(t)
 	p.AllowWrites(true)
 	expect := func(wantCode int, wantText, method, query, body string) {
@@ -122,16 +124,19 @@ func TestProxyRemembersStates(t *testing.T) {
 	expect(200, "", "LOCK", "", `{"ID":"mine"}`)
 	expect(423, `{"ID":"mine"}`, "LOCK", "", `{"ID":"yours"}`)
 	expect(200, "", "POST", "?ID=mine", first)
-	if state, err := p.History().State(); err != nil || state.Serial != 1 || p.secrets.String("canary-one") != redact.Mask {
+	if state, err := p.History().State(); err != nil || state.Serial != 1 ||
+		p.secrets.String("canary-one") != redact.Mask {
 		t.Errorf("%+v, %v", state, err)
 	}
 	expect(423, `{"ID":"mine"}`, "POST", "?ID=yours", second)
-	if state, _ := p.History().State(); string(p.History().Undelivered) != second || state.Serial != 1 || !strings.Contains(p.History().Rejection, "state not written: the server answered 423") {
+	if state, _ := p.History().State(); string(p.History().Undelivered) != second || state.Serial != 1 ||
+		!strings.Contains(p.History().Rejection, "state not written: the server answered 423") {
 		t.Errorf("%s, %+v, %s", p.History().Undelivered, state, p.History().Rejection)
 	}
 	expect(409, "serial 1 of l is there", "POST", "?ID=mine", first)
 	expect(200, "", "POST", "?ID=mine", third)
-	if state, _ := p.History().State(); p.History().Undelivered != nil || state.Serial != 3 || p.History().Rejection != "" {
+	if state, _ := p.History().State(); p.History().Undelivered != nil || state.Serial != 3 ||
+		p.History().Rejection != "" {
 		t.Errorf("%s, %+v, %s", p.History().Undelivered, state, p.History().Rejection)
 	}
 	expect(200, third, "GET", "", "")
@@ -148,19 +153,23 @@ func TestProxyRemembersStates(t *testing.T) {
 
 // The engine reads some states without the server.
 func TestReadsUnderTheLock(t *testing.T) {
-	const planned, other, next = `{"serial":1,"lineage":"l"}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
+	const planned, other, next = `{"serial":1,"lineage":"l"}`, `{"serial":2,"lineage":"l"}`,
+		`{"serial":3,"lineage":"l"}`
 	for name, test := range map[string]struct {
 		state string
 		steps []string // what the engine sends: GET, or a state to write
 		want  []string // what the server receives
 	}{
-		"the planned state":               {planned, []string{"LOCK", "GET"}, []string{"LOCK"}},
-		"another one":                     {other, []string{"LOCK", "GET"}, []string{"LOCK", "GET"}},
-		"what was written":                {other, []string{"LOCK", next, "GET"}, []string{"LOCK", "POST"}},
-		"not after an unknown write":      {planned, []string{"LOCK", "rejected", "GET"}, []string{"LOCK", "POST", "GET"}},
-		"not without the lock":            {planned, []string{"GET", "LOCK", "UNLOCK", "GET"}, []string{"GET", "LOCK", "UNLOCK", "GET"}},
-		"not what was read unlocked":      {other, []string{"GET", "LOCK", "GET"}, []string{"GET", "LOCK", "GET"}},
-		"the planned state, locked again": {planned, []string{"LOCK", "UNLOCK", "LOCK", "GET"}, []string{"LOCK", "UNLOCK", "LOCK"}},
+		"the planned state": {planned, []string{"LOCK", "GET"}, []string{"LOCK"}},
+		"another one":       {other, []string{"LOCK", "GET"}, []string{"LOCK", "GET"}},
+		"what was written":  {other, []string{"LOCK", next, "GET"}, []string{"LOCK", "POST"}},
+		"not after an unknown write": {planned, []string{"LOCK", "rejected", "GET"},
+			[]string{"LOCK", "POST", "GET"}},
+		"not without the lock": {planned, []string{"GET", "LOCK", "UNLOCK", "GET"},
+			[]string{"GET", "LOCK", "UNLOCK", "GET"}},
+		"not what was read unlocked": {other, []string{"GET", "LOCK", "GET"}, []string{"GET", "LOCK", "GET"}},
+		"the planned state, locked again": {planned, []string{"LOCK", "UNLOCK", "LOCK", "GET"},
+			[]string{"LOCK", "UNLOCK", "LOCK"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p, ask := newProxy(t)

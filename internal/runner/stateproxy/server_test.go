@@ -39,7 +39,8 @@ func newServer(t *testing.T) (*stateServer, *runnerapi.Client) {
 	}
 	const patience = 200 * time.Millisecond
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
-	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: s.server.URL, CA: ca, TokenFile: token, Patience: patience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: s.server.URL, CA: ca, TokenFile: token,
+		Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func TestUnpack(t *testing.T) {
 	script := targz.File("bin/run.sh", "#!")
 	script.Mode = 0o755
 	err := unpackInto(t, dir, targz.Archive(t,
-		targz.Entry{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "1f3c"}}},
+		targz.Entry{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader,
+			PAXRecords: map[string]string{"comment": "1f3c"}}},
 		special("./", tar.TypeDir),
 		targz.File("main.tf", "code"), targz.File("a/b/c.tf", "deep"), script,
 		targz.Link("latest", "a/b"), targz.Link("a/up", "../main.tf"), targz.Link("dangling", "nowhere"),
@@ -39,7 +40,8 @@ func TestUnpack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"main.tf": "code", "a/b/c.tf": "deep", "latest/c.tf": "deep", "a/up": "code", "bin/run.sh": "#!"} {
+	for name, want := range map[string]string{"main.tf": "code", "a/b/c.tf": "deep", "latest/c.tf": "deep",
+		"a/up": "code", "bin/run.sh": "#!"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -54,9 +56,12 @@ func TestLinksThatLeadNowhereAreUnpacked(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat(strings.Repeat("n", 200)+"/", 12) + "a.tf"
 	err := unpackInto(t, dir, targz.Archive(t,
-		targz.File("f", "x"), targz.Link("a", "b"), targz.Link("b", "a"), targz.Link("self", "self"), targz.Link("through", "f/x"),
-		targz.Link("l1", "l2"), targz.Link("l2", "l3"), targz.Link("l3", "l4"), targz.Link("l4", "l5"), targz.Link("l5", "l6"),
-		targz.Link("l6", "l7"), targz.Link("l7", "l8"), targz.Link("l8", "l9"), targz.Link("l9", "l10"), targz.Link("l10", "f"),
+		targz.File("f", "x"), targz.Link("a", "b"), targz.Link("b", "a"), targz.Link("self", "self"),
+		targz.Link("through", "f/x"),
+		targz.Link("l1", "l2"), targz.Link("l2", "l3"), targz.Link("l3", "l4"), targz.Link("l4", "l5"),
+		targz.Link("l5", "l6"),
+		targz.Link("l6", "l7"), targz.Link("l7", "l8"), targz.Link("l8", "l9"), targz.Link("l9", "l10"),
+		targz.Link("l10", "f"),
 		targz.File(long, "long"),
 	))
 	if err != nil {
@@ -77,19 +82,22 @@ func TestHostileArchivesAreRejected(t *testing.T) {
 		many[i] = special("d", tar.TypeDir)
 	}
 	for name, entries := range map[string][]targz.Entry{
-		"upwards":                    {targz.File("../out", "x")},
-		"upwards within":             {targz.File("a/../../out", "x")},
-		"absolute":                   {targz.File("/out", "x")},
-		"a link upwards":             {targz.Link("l", "../..")},
-		"an absolute link":           {targz.Link("l", "/etc/passwd")},
-		"through a link":             {targz.Link("l", ".."), targz.File("l/out", "x")},
-		"a link by way of others":    {targz.File("top/x", ""), special("a/b", tar.TypeDir), targz.Link("a/b/c", "../../top"), targz.Link("y", "a/b/c/../..")},
+		"upwards":          {targz.File("../out", "x")},
+		"upwards within":   {targz.File("a/../../out", "x")},
+		"absolute":         {targz.File("/out", "x")},
+		"a link upwards":   {targz.Link("l", "../..")},
+		"an absolute link": {targz.Link("l", "/etc/passwd")},
+		"through a link":   {targz.Link("l", ".."), targz.File("l/out", "x")},
+		"a link by way of others": {targz.File("top/x", ""), special("a/b", tar.TypeDir),
+			targz.Link("a/b/c", "../../top"), targz.Link("y", "a/b/c/../..")},
 		"a dangling link to outside": {targz.Link("l", "../nowhere")},
 		"a link upwards by way of many others": {
-			targz.Link("a", "b"), targz.Link("b", "c"), targz.Link("c", "d"), targz.Link("d", "e"), targz.Link("e", "f"), targz.Link("f", "g"),
+			targz.Link("a", "b"), targz.Link("b", "c"), targz.Link("c", "d"), targz.Link("d", "e"),
+			targz.Link("e", "f"), targz.Link("f", "g"),
 			targz.Link("g", "h"), targz.Link("h", "i"), targz.Link("i", "j"), targz.Link("j", ".."),
 		},
-		"a hard link":                 {targz.File("f", "x"), {Header: tar.Header{Name: "h", Linkname: "f", Typeflag: tar.TypeLink}}},
+		"a hard link": {targz.File("f", "x"),
+			{Header: tar.Header{Name: "h", Linkname: "f", Typeflag: tar.TypeLink}}},
 		"a device":                    {special("dev", tar.TypeChar)},
 		"a pipe":                      {special("pipe", tar.TypeFifo)},
 		"a file twice":                {targz.File("f", "x"), targz.File("f", "y")},
@@ -111,7 +119,8 @@ func TestHostileArchivesAreRejected(t *testing.T) {
 			}
 		})
 	}
-	for name, data := range map[string][]byte{"no gzip": []byte("x"), "cut off": targz.Archive(t, targz.File("f", strings.Repeat("x", 4096)))[:40]} {
+	for name, data := range map[string][]byte{"no gzip": []byte("x"),
+		"cut off": targz.Archive(t, targz.File("f", strings.Repeat("x", 4096)))[:40]} {
 		if err := unpackInto(t, t.TempDir(), data); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
@@ -134,7 +143,8 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		data, err := targz.Pack(targz.Link(one, two), targz.File(three, "x"), targz.Link(two, one), targz.Link(three+"l", one+"/../"+two))
+		data, err := targz.Pack(targz.Link(one, two), targz.File(three, "x"), targz.Link(two, one),
+			targz.Link(three+"l", one+"/../"+two))
 		if err != nil {
 			t.Skip("the archive format cannot hold these names:", err) // any other input is unpacked
 		}
@@ -147,7 +157,8 @@ func FuzzUnpack(f *testing.F) {
 		}
 		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type()&fs.ModeSymlink != 0 {
-				if real, err := filepath.EvalSymlinks(path); err == nil && real != dir && !strings.HasPrefix(real, dir+"/") {
+				if real, err := filepath.EvalSymlinks(path); err == nil && real != dir &&
+					!strings.HasPrefix(real, dir+"/") {
 					t.Errorf("%s leads to %s", path, real)
 				}
 			}

@@ -14,7 +14,8 @@ func TestArchiveThatUnpacksToTooMuchIsRejected(t *testing.T) {
 	var archive bytes.Buffer
 	zipped := gzip.NewWriter(&archive)
 	entries := tar.NewWriter(zipped)
-	if err := entries.WriteHeader(&tar.Header{Name: "large.tf", Typeflag: tar.TypeReg, Mode: 0o644, Size: mostBytes + 1}); err != nil {
+	if err := entries.WriteHeader(&tar.Header{Name: "large.tf", Typeflag: tar.TypeReg, Mode: 0o644,
+		Size: mostBytes + 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := zipped.Close(); err != nil { // the content is not needed

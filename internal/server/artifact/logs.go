@@ -115,7 +115,8 @@ func (l *Logs) Append(
 		return end.next, true, nil
 	}
 	if offset+n > largest {
-		return 0, false, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the log of an attempt ends at %d bytes", largest)
+		return 0, false, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the log of an attempt ends at %d bytes",
+			largest)
 	}
 	if err := l.bucket.PutLoose(ctx, chunkKey(folder, offset), data); err != nil {
 		end.known = false

@@ -83,7 +83,8 @@ func TestLogIsAppendedByManyServers(t *testing.T) {
 
 func TestOverlappingChunksAreReadOnce(t *testing.T) {
 	b := buckettest.New(t)
-	for key, data := range map[string]string{"000000000000": "abcd", "000000000002": "cd", "000000000003": "defg", "000000000007": "h"} {
+	for key, data := range map[string]string{"000000000000": "abcd", "000000000002": "cd", "000000000003": "defg",
+		"000000000007": "h"} {
 		if err := b.Put(t.Context(), "logs/ns/uid/1/"+key, []byte(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,8 @@ func TestLogIsBounded(t *testing.T) {
 	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", LargestLog-10), make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := logs.Append(t.Context(), "logs/ns/uid/1", LargestLog-5, make([]byte, 5), LargestLog); err != nil || !ok {
+	if _, ok, err := logs.Append(t.Context(), "logs/ns/uid/1", LargestLog-5, make([]byte, 5), LargestLog); err != nil ||
+		!ok {
 		t.Fatalf("up to the end: %v", err)
 	}
 	_, _, err := logs.Append(t.Context(), "logs/ns/uid/1", LargestLog, bytes.Repeat([]byte("x"), 1), LargestLog)
@@ -119,7 +121,8 @@ func TestLogIsReadFromAnyByteOfItsChunks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := NewLogs(buckettest.New(t))
 			for _, c := range chunks {
-				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])), []byte(text[c[0]:c[1]])); err != nil {
+				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])),
+					[]byte(text[c[0]:c[1]])); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -152,7 +155,8 @@ func TestLogIsListedOnlyOnRequest(t *testing.T) {
 		at           int64
 		list, listed bool
 		want         string
-	}{{0, true, false, "text"}, {0, false, false, "text"}, {2, false, false, ""}, {2, true, true, "xt"}, {4, false, false, ""}, {4, true, true, ""}} {
+	}{{0, true, false, "text"}, {0, false, false, "text"}, {2, false, false, ""}, {2, true, true, "xt"},
+		{4, false, false, ""}, {4, true, true, ""}} {
 		data, listed, err := l.ReadAt(t.Context(), "logs/ns/uid/1", test.at, test.list)
 		if err != nil || listed != test.listed || string(data) != test.want {
 			t.Errorf("%+v: got %q, %v, %v", test, data, listed, err)
@@ -165,7 +169,8 @@ func TestAppendNotifiesFollowersOfTheRun(t *testing.T) {
 	mine, leave := l.Changes.Subscribe(LogFolder("ns", "uid"))
 	other, leaveOther := l.Changes.Subscribe(LogFolder("ns", "uid-2"))
 	for i := range 3 { // news are not lost while they are not read, and are no queue
-		if _, _, err := l.Append(t.Context(), AttemptLogFolder("ns", "uid", 1), int64(i), []byte("x"), LargestLog); err != nil {
+		if _, _, err := l.Append(t.Context(), AttemptLogFolder("ns", "uid", 1), int64(i), []byte("x"),
+			LargestLog); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -83,7 +83,8 @@ func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1
 	}
 	status, err := z.reviewed(ctx, spec)
 	if apierrors.IsForbidden(err) {
-		return httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
+		return httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask "+
+			"Kubernetes whether %s may %s %s %q: %s",
 			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces is sufficient")
 	}
 	if err != nil {
@@ -96,9 +97,11 @@ func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1
 }
 
 // reviewed asks within the namespace that it is about, if there is one: that takes a permission there only.
-func (z *Authorizer) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (z *Authorizer) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (
+	authorizationv1.SubjectAccessReviewStatus, error) {
 	if namespace := spec.ResourceAttributes.Namespace; namespace != "" {
-		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: spec}
+		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+			Spec: spec}
 		err := z.client.Create(ctx, review)
 		return review.Status, err
 	}

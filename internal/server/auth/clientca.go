@@ -22,7 +22,8 @@ type ClusterCA struct {
 
 // NewClusterCA creates a ClusterCA that has no CA before it is started.
 func NewClusterCA(kube kubernetes.Interface) (*ClusterCA, error) {
-	c, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", clientCANamespace, clientCAName, clientCAKey, kube)
+	c, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", clientCANamespace, clientCAName,
+		clientCAKey, kube)
 	if err != nil {
 		return nil, fmt.Errorf("watch the authority of client certificates: %w", err)
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// mostFailures is how many invalid tokens of one source are reviewed at once, and failureEvery how often one more is.
+	// mostFailures is how many invalid tokens of one source are reviewed at once, and failureEvery how often one more
+	// is.
 	mostFailures = 30
 	failureEvery = time.Second
 	// knownSources is how many sources are remembered.

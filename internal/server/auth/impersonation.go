@@ -32,7 +32,8 @@ func impersonated(real User, h http.Header) (as User, needs []authorizationv1.Re
 		switch {
 		case isExtra:
 			if key, err = url.PathUnescape(strings.ToLower(key)); err != nil {
-				return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "header %.80q cannot be read: %v", header, err)
+				return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "header %.80q cannot be read: %v",
+					header, err)
 			}
 			extra[key] = append(extra[key], values...)
 		case header != authenticationv1.ImpersonateUserHeader && header != authenticationv1.ImpersonateGroupHeader &&
@@ -44,7 +45,8 @@ func impersonated(real User, h http.Header) (as User, needs []authorizationv1.Re
 		return real, nil, nil
 	}
 	if len(names) != 1 || names[0] == "" || len(uids) > 1 {
-		return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "a request that impersonates has to name one user in %s", authenticationv1.ImpersonateUserHeader)
+		return User{}, nil, httpapi.Errorf(http.StatusBadRequest,
+			"a request that impersonates has to name one user in %s", authenticationv1.ImpersonateUserHeader)
 	}
 	name := names[0]
 	needs = append(needs, impersonate("", "users", "", "", name))
@@ -68,7 +70,8 @@ func impersonated(real User, h http.Header) (as User, needs []authorizationv1.Re
 		}
 	}
 	if len(needs) > mostImpersonated {
-		return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "%d identities are asked for, %d are the most", len(needs), mostImpersonated)
+		return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "%d identities are asked for, %d are the most",
+			len(needs), mostImpersonated)
 	}
 	everybody := user.AllAuthenticated
 	if name == user.Anonymous {
@@ -82,6 +85,7 @@ func impersonated(real User, h http.Header) (as User, needs []authorizationv1.Re
 
 func impersonate(group, resource, subresource, namespace, name string) authorizationv1.ResourceAttributes {
 	return authorizationv1.ResourceAttributes{
-		Verb: "impersonate", Group: group, Resource: resource, Subresource: subresource, Namespace: namespace, Name: name,
+		Verb: "impersonate", Group: group, Resource: resource, Subresource: subresource, Namespace: namespace,
+		Name: name,
 	}
 }

@@ -81,7 +81,8 @@ func (i *Issuer) VerifyPod(ctx context.Context, token string) (Pod, error) {
 		return Pod{}, fmt.Errorf("check a token: %w", keys.away)
 	}
 	if err != nil {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, is not this cluster's, or is not for audience %q", runnerapi.Audience)
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, is not this "+
+			"cluster's, or is not for audience %q", runnerapi.Audience)
 	}
 	var claims struct {
 		Kubernetes struct {
@@ -131,7 +132,8 @@ func NewDeletedPods(config *rest.Config, now func() time.Time) *DeletedPods {
 func (g *DeletedPods) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	issuer, err := g.open(ctx)
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the cluster does not publish how it signs tokens: %v", err)
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the cluster does not publish how it signs tokens: %v",
+			err)
 	}
 	if err != nil {
 		return Pod{}, err

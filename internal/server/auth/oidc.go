@@ -82,9 +82,11 @@ type identityProvider struct {
 	known  atomic.Pointer[oidc.Provider]
 }
 
-func newProvider(o OIDC, derive func(purpose string) ([]byte, error), redirect string, now func() time.Time) (*identityProvider, error) {
+func newProvider(o OIDC, derive func(purpose string) ([]byte, error), redirect string,
+	now func() time.Time) (*identityProvider, error) {
 	if u, err := url.Parse(o.Issuer); err != nil || u.Scheme != "https" || u.Host == "" || o.ClientID == "" {
-		return nil, fmt.Errorf("the identity provider %q with client %q: an issuer URL with https and a client ID are needed (--oidc-issuer-url, --oidc-client-id)", o.Issuer, o.ClientID)
+		return nil, fmt.Errorf("the identity provider %q with client %q: an issuer URL with https and a client ID "+
+			"are needed (--oidc-issuer-url, --oidc-client-id)", o.Issuer, o.ClientID)
 	}
 	seal, err := newSealer(derive, purposeSignIn, now)
 	if err != nil {
@@ -102,7 +104,8 @@ func newProvider(o OIDC, derive func(purpose string) ([]byte, error), redirect s
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &identityProvider{OIDC: o, sealer: seal, redirect: redirect, web: &http.Client{Transport: transport, Timeout: providerTime}}, nil
+	return &identityProvider{OIDC: o, sealer: seal, redirect: redirect,
+		web: &http.Client{Transport: transport, Timeout: providerTime}}, nil
 }
 
 // discovered is the provider as it describes itself, which is asked once it answers.
@@ -110,9 +113,12 @@ func (p *identityProvider) discovered(ctx context.Context) (*oidc.Provider, erro
 	if known := p.known.Load(); known != nil {
 		return known, nil
 	}
-	known, err, _ := p.asking.Do("", func() (any, error) { return oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) })
+	known, err, _ := p.asking.Do("", func() (any, error) {
+		return oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer)
+	})
 	if err != nil {
-		return nil, failure(userapi.SignInProviderError, "the identity provider %s does not publish how to sign in: %w", p.Label(), err)
+		return nil, failure(userapi.SignInProviderError, "the identity provider %s does not publish how to sign in: %w",
+			p.Label(), err)
 	}
 	p.known.Store(known.(*oidc.Provider))
 	return known.(*oidc.Provider), nil
@@ -120,7 +126,8 @@ func (p *identityProvider) discovered(ctx context.Context) (*oidc.Provider, erro
 
 func (p *identityProvider) client(known *oidc.Provider) (oauth2.Config, error) {
 	c := oauth2.Config{
-		ClientID: p.ClientID, Endpoint: known.Endpoint(), RedirectURL: p.redirect, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...),
+		ClientID: p.ClientID, Endpoint: known.Endpoint(), RedirectURL: p.redirect,
+		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...),
 	}
 	if p.SecretFile == "" {
 		c.Endpoint.AuthStyle = oauth2.AuthStyleInParams
@@ -160,7 +167,8 @@ func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query 
 		return Session{}, "", failure(userapi.SignInExpired, "this is the end of another sign-in")
 	}
 	if code := query.Get("error"); code != "" {
-		return Session{}, "", failure(userapi.SignInProviderDenied, "the identity provider %s did not sign the user in: %.100q", p.Label(), code)
+		return Session{}, "", failure(userapi.SignInProviderDenied,
+			"the identity provider %s did not sign the user in: %.100q", p.Label(), code)
 	}
 	ctx = oidc.ClientContext(ctx, p.web)
 	known, err := p.discovered(ctx)
@@ -175,22 +183,26 @@ func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query 
 	var no *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &no): // its body may have anything in it
-		return Session{}, "", failure(userapi.SignInProviderError, "the identity provider %s rejects the sign-in: %.100q (%d)",
+		return Session{}, "", failure(userapi.SignInProviderError,
+			"the identity provider %s rejects the sign-in: %.100q (%d)",
 			p.Label(), no.ErrorCode, no.Response.StatusCode)
 	case err != nil:
-		return Session{}, "", failure(userapi.SignInProviderError, "the identity provider %s does not respond: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the identity provider %s does not respond: %w",
+			p.Label(), err)
 	}
 	text, _ := token.Extra("id_token").(string)
 	id, err := known.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.now}).Verify(ctx, text)
 	if err != nil {
-		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s is not valid: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s is not valid: %w",
+			p.Label(), err)
 	}
 	if subtle.ConstantTimeCompare([]byte(in.Nonce), []byte(id.Nonce)) != 1 {
 		return Session{}, "", failure(userapi.SignInExpired, "the ID token of %s is of another sign-in", p.Label())
 	}
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s cannot be read: %w", p.Label(), err)
+		return Session{}, "", failure(userapi.SignInProviderError, "the ID token of %s cannot be read: %w",
+			p.Label(), err)
 	}
 	name, groups, err := p.Claims.identity(id.Issuer, claims)
 	if err != nil {
@@ -240,8 +252,8 @@ func (c Claims) identity(issuer string, claims map[string]any) (name string, gro
 	}
 	for _, own := range append([]string{name}, groups...) {
 		if strings.HasPrefix(own, ownNames) {
-			return "", nil, fmt.Errorf("the identity provider calls you %.100q, and names that begin with %s are Kubernetes' own: set a prefix "+
-				"(--oidc-username-prefix, --oidc-groups-prefix)", own, ownNames)
+			return "", nil, fmt.Errorf("the identity provider calls you %.100q, and names that begin with %s are "+
+				"Kubernetes' own: set a prefix (--oidc-username-prefix, --oidc-groups-prefix)", own, ownNames)
 		}
 	}
 	return name, groups, nil

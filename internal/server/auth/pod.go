@@ -28,8 +28,8 @@ const (
 	MaxToken = 16 << 10
 	// knownTokens is how many tokens are remembered.
 	knownTokens = 10_000
-	// rejectFor is how long a token that was rejected is rejected without a new review. It is short: a runner repeats its
-	// requests for longer than that.
+	// rejectFor is how long a token that was rejected is rejected without a new review. It is short: a runner repeats
+	// its requests for longer than that.
 	rejectFor = 10 * time.Second
 	// rejectedTokens is how many rejected tokens are remembered. They are apart from the valid ones, which they do not
 	// evict.
@@ -85,8 +85,9 @@ type refusedToken struct {
 func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
-		known: weightedlru.Sized[mark, knownToken](knownTokens), refused: weightedlru.Sized[mark, refusedToken](rejectedTokens),
-		limit: newFailureLimit(now),
+		known:   weightedlru.Sized[mark, knownToken](knownTokens),
+		refused: weightedlru.Sized[mark, refusedToken](rejectedTokens),
+		limit:   newFailureLimit(now),
 	}
 	if keys != nil {
 		t.keys = NewPodAuthenticator(keys, nil, now)
@@ -126,7 +127,8 @@ func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
 func bearer(r *http.Request) (string, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" || len(token) > MaxToken {
-		return "", httpapi.Errorf(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", runnerapi.Audience)
+		return "", httpapi.Errorf(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed",
+			runnerapi.Audience)
 	}
 	return token, nil
 }

@@ -23,12 +23,20 @@ func TestPodOf(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"a pod's token is that pod's":      {status: good(func(*authenticationv1.TokenReviewStatus) {})},
-		"a token that is not valid":        {good(func(s *authenticationv1.TokenReviewStatus) { s.Authenticated, s.Error = false, "expired" }), 401, "not valid"},
-		"a token that is unknown":          {authenticationv1.TokenReviewStatus{}, 401, "audience"},
-		"a token for another audience":     {good(func(s *authenticationv1.TokenReviewStatus) { s.Audiences = []string{"api"} }), 401, "audience"},
-		"a user's token":                   {good(func(s *authenticationv1.TokenReviewStatus) { s.User.Username = "alice" }), 403, "service account"},
-		"a token that is bound to nothing": {good(func(s *authenticationv1.TokenReviewStatus) { s.User.Extra = nil }), 403, "bound to a pod"},
+		"a pod's token is that pod's": {status: good(func(*authenticationv1.TokenReviewStatus) {})},
+		"a token that is not valid": {good(func(s *authenticationv1.TokenReviewStatus) {
+			s.Authenticated, s.Error = false, "expired"
+		}), 401, "not valid"},
+		"a token that is unknown": {authenticationv1.TokenReviewStatus{}, 401, "audience"},
+		"a token for another audience": {good(func(s *authenticationv1.TokenReviewStatus) {
+			s.Audiences = []string{"api"}
+		}), 401, "audience"},
+		"a user's token": {good(func(s *authenticationv1.TokenReviewStatus) {
+			s.User.Username = "alice"
+		}), 403, "service account"},
+		"a token that is bound to nothing": {good(func(s *authenticationv1.TokenReviewStatus) {
+			s.User.Extra = nil
+		}), 403, "bound to a pod"},
 		"a token that is bound to no one pod": {good(func(s *authenticationv1.TokenReviewStatus) {
 			s.User.Extra = map[string]authenticationv1.ExtraValue{namesPod: {"a"}, namesUID: {"1", "2"}}
 		}), 403, "bound to a pod"},

@@ -59,7 +59,8 @@ func TestSessionIsVerifiedOnEachRequest(t *testing.T) {
 	asked := 0
 	tokens := map[string]string{"good": "alice"}
 	p := newUserAuthenticator(reviewing(tokens, &asked), nil, nil)
-	s := &sessions{sealer: sealing(t, 'a', purposeSession, time.Now), token: p.review, provider: "https://id.example cairn", lifetime: time.Hour}
+	s := &sessions{sealer: sealing(t, 'a', purposeSession, time.Now), token: p.review,
+		provider: "https://id.example cairn", lifetime: time.Hour}
 	var err error
 	if s.site, err = siteOf(SignIn{URL: "https://cairn.example.com"}); err != nil {
 		t.Fatal(err)
@@ -72,7 +73,8 @@ func TestSessionIsVerifiedOnEachRequest(t *testing.T) {
 		"a token":                   {Session{Token: "good"}, "alice", 0},
 		"one that is none any more": {Session{Token: "gone"}, "", http.StatusUnauthorized},
 		"an identity provider":      {Session{Name: "bob", Provider: "https://id.example cairn"}, "bob", 0},
-		"one that is not any more":  {Session{Name: "bob", Provider: "https://other.example cairn"}, "", http.StatusUnauthorized},
+		"one that is not any more": {Session{Name: "bob", Provider: "https://other.example cairn"}, "",
+			http.StatusUnauthorized},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		c, err := s.Start(r, test.in)
@@ -99,7 +101,8 @@ func TestSessionIsVerifiedOnEachRequest(t *testing.T) {
 
 func TestClaimsAreRead(t *testing.T) {
 	const issuer = "https://id.example"
-	all := map[string]any{"sub": "42", "email": "alice@example.com", "groups": []any{"ops", "devs"}, "team": "ops", "system": "system:admin", "own": []any{"system:masters"}, "odd": []any{1.0}, "n": 1.0}
+	all := map[string]any{"sub": "42", "email": "alice@example.com", "groups": []any{"ops", "devs"}, "team": "ops",
+		"system": "system:admin", "own": []any{"system:masters"}, "odd": []any{1.0}, "n": 1.0}
 	for name, test := range map[string]struct {
 		claims Claims
 		more   map[string]any
@@ -107,25 +110,34 @@ func TestClaimsAreRead(t *testing.T) {
 		groups string
 		says   string
 	}{
-		"as an API server reads it":         {claims: Claims{}, who: issuer + "#42"},
-		"an address needs no prefix":        {claims: Claims{Username: "email"}, who: "alice@example.com"},
-		"and one where it is wanted":        {claims: Claims{Username: "email", UsernamePrefix: "oidc:"}, who: "oidc:alice@example.com"},
-		"no prefix":                         {claims: Claims{UsernamePrefix: "-"}, who: "42"},
-		"groups":                            {claims: Claims{UsernamePrefix: "-", Groups: "groups", GroupsPrefix: "oidc:"}, who: "42", groups: "oidc:ops oidc:devs"},
-		"one group":                         {claims: Claims{UsernamePrefix: "-", Groups: "team"}, who: "42", groups: "ops"},
-		"no groups":                         {claims: Claims{UsernamePrefix: "-", Groups: "none"}, who: "42"},
-		"no name":                           {claims: Claims{Username: "name"}, says: `no claim "name"`},
-		"a name that is a number":           {claims: Claims{Username: "n"}, says: `no claim "n"`},
-		"groups that are none":              {claims: Claims{Groups: "n"}, says: "no list of names"},
-		"a group that is none":              {claims: Claims{Groups: "odd"}, says: "no list of names"},
-		"an address that is verified":       {claims: Claims{Username: "email"}, more: map[string]any{"email_verified": true}, who: "alice@example.com"},
-		"an address that is not":            {claims: Claims{Username: "email"}, more: map[string]any{"email_verified": false}, says: "has not verified"},
-		"or said to be by a text":           {claims: Claims{Username: "email"}, more: map[string]any{"email_verified": "true"}, says: "has not verified"},
-		"a name of Kubernetes' own":         {claims: Claims{Username: "system", UsernamePrefix: "-"}, says: "Kubernetes' own"},
-		"which a prefix makes another":      {claims: Claims{Username: "system", UsernamePrefix: "oidc:"}, who: "oidc:system:admin"},
-		"or the prefix itself":              {claims: Claims{UsernamePrefix: "system:"}, says: "Kubernetes' own"},
-		"a group of Kubernetes' own":        {claims: Claims{Groups: "own"}, says: "Kubernetes' own"},
-		"which a prefix makes another, too": {claims: Claims{UsernamePrefix: "-", Groups: "own", GroupsPrefix: "oidc:"}, who: "42", groups: "oidc:system:masters"},
+		"as an API server reads it":  {claims: Claims{}, who: issuer + "#42"},
+		"an address needs no prefix": {claims: Claims{Username: "email"}, who: "alice@example.com"},
+		"and one where it is wanted": {claims: Claims{Username: "email", UsernamePrefix: "oidc:"},
+			who: "oidc:alice@example.com"},
+		"no prefix": {claims: Claims{UsernamePrefix: "-"}, who: "42"},
+		"groups": {claims: Claims{UsernamePrefix: "-", Groups: "groups",
+			GroupsPrefix: "oidc:"}, who: "42", groups: "oidc:ops oidc:devs"},
+		"one group": {claims: Claims{UsernamePrefix: "-", Groups: "team"}, who: "42",
+			groups: "ops"},
+		"no groups":               {claims: Claims{UsernamePrefix: "-", Groups: "none"}, who: "42"},
+		"no name":                 {claims: Claims{Username: "name"}, says: `no claim "name"`},
+		"a name that is a number": {claims: Claims{Username: "n"}, says: `no claim "n"`},
+		"groups that are none":    {claims: Claims{Groups: "n"}, says: "no list of names"},
+		"a group that is none":    {claims: Claims{Groups: "odd"}, says: "no list of names"},
+		"an address that is verified": {claims: Claims{Username: "email"},
+			more: map[string]any{"email_verified": true}, who: "alice@example.com"},
+		"an address that is not": {claims: Claims{Username: "email"},
+			more: map[string]any{"email_verified": false}, says: "has not verified"},
+		"or said to be by a text": {claims: Claims{Username: "email"},
+			more: map[string]any{"email_verified": "true"}, says: "has not verified"},
+		"a name of Kubernetes' own": {claims: Claims{Username: "system", UsernamePrefix: "-"},
+			says: "Kubernetes' own"},
+		"which a prefix makes another": {claims: Claims{Username: "system", UsernamePrefix: "oidc:"},
+			who: "oidc:system:admin"},
+		"or the prefix itself":       {claims: Claims{UsernamePrefix: "system:"}, says: "Kubernetes' own"},
+		"a group of Kubernetes' own": {claims: Claims{Groups: "own"}, says: "Kubernetes' own"},
+		"which a prefix makes another, too": {claims: Claims{UsernamePrefix: "-", Groups: "own", GroupsPrefix: "oidc:"},
+			who: "42", groups: "oidc:system:masters"},
 	} {
 		claims := map[string]any{}
 		for _, from := range []map[string]any{all, test.more} {

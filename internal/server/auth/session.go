@@ -66,7 +66,8 @@ type sessions struct {
 	token authenticator.Token
 }
 
-func newSessions(o SignIn, derive func(purpose string) ([]byte, error), token authenticator.Token, now func() time.Time) (*sessions, error) {
+func newSessions(o SignIn, derive func(purpose string) ([]byte, error), token authenticator.Token,
+	now func() time.Time) (*sessions, error) {
 	site, err := siteOf(o)
 	if err != nil {
 		return nil, err
@@ -98,8 +99,10 @@ func siteOf(o SignIn) (*url.URL, error) {
 	switch {
 	case o.URL == "" && o.OIDC == nil:
 		return site, nil
-	case site.Host == "" || site.RawQuery != "" || site.User != nil || site.Scheme != "https" && (site.Scheme != "http" || !here):
-		return nil, fmt.Errorf("the page's URL %q: it has to be https and a host, as in https://cairn.example.com", o.URL)
+	case site.Host == "" || site.RawQuery != "" || site.User != nil ||
+		site.Scheme != "https" && (site.Scheme != "http" || !here):
+		return nil, fmt.Errorf("the page's URL %q: it has to be https and a host, as in https://cairn.example.com",
+			o.URL)
 	}
 	return site, nil
 }
@@ -111,7 +114,8 @@ func (s *sessions) secure(r *http.Request) bool { return r.TLS != nil || s.site.
 // the port is part of its name.
 func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 	//nolint:gosec // it has all of them; but for TLS, where there is none
-	c := &http.Cookie{Name: "__Host-" + name, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{Name: "__Host-" + name, Path: "/", HttpOnly: true, Secure: true,
+		SameSite: http.SameSiteStrictMode}
 	if !s.secure(r) {
 		c.Name, c.Secure = name+"-"+s.site.Port(), false
 	}
@@ -121,7 +125,8 @@ func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 // CheckOrigin rejects a write that the page of another site had the browser send.
 func (s *sessions) CheckOrigin(r *http.Request) error {
 	if err := s.guard.Check(r); err != nil {
-		return httpapi.Errorf(http.StatusForbidden, "the page of another site had your browser send this, and nothing was done")
+		return httpapi.Errorf(http.StatusForbidden, "the page of another site had your browser send this, and "+
+			"nothing was done")
 	}
 	return nil
 }
@@ -146,11 +151,14 @@ func (s *sessions) Start(r *http.Request, in Session) (*http.Cookie, error) {
 	}
 	switch {
 	case len(text) > mostCookie && in.Token != "":
-		return nil, failure(userapi.SignInTooLarge, "%w", httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more "+
-			"than a browser stores: sign in with one of a ServiceAccount (kubectl create token NAME)", len(in.Token)))
+		return nil, failure(userapi.SignInTooLarge, "%w",
+			httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more "+
+				"than a browser stores: sign in with one of a ServiceAccount (kubectl create token NAME)",
+				len(in.Token)))
 	case len(text) > mostCookie:
-		return nil, failure(userapi.SignInTooLarge, "%w", httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a "+
-			"browser stores: configure the identity provider to send Cairn fewer", len(in.Groups)))
+		return nil, failure(userapi.SignInTooLarge, "%w",
+			httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a "+
+				"browser stores: configure the identity provider to send Cairn fewer", len(in.Groups)))
 	}
 	c.Value, c.MaxAge = text, int(until.Sub(s.now())/time.Second)
 	return c, nil
@@ -190,7 +198,8 @@ func (s *sessions) User(ctx context.Context, in Session) (User, error) {
 	case errors.As(err, &away):
 		return User{}, err
 	case err != nil || !ok:
-		return User{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not one that Kubernetes takes: it has expired, or is for something else")
+		return User{}, httpapi.Errorf(http.StatusUnauthorized,
+			"the token is not one that Kubernetes takes: it has expired, or is for something else")
 	}
 	p := known(answer.User)
 	p.Method, p.Token = MethodToken, in.Token

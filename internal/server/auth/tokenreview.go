@@ -32,8 +32,9 @@ func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
 // podOf reads a review. A token that is not bound to a pod could be used by every pod of its ServiceAccount.
 func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
 	if s.Error != "" && !s.Authenticated {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, its pod is gone, or it is not "+
-			"for audience %q", runnerapi.Audience)
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized,
+			"the token is not valid: it has expired, its pod is gone, or it is not "+
+				"for audience %q", runnerapi.Audience)
 	}
 	if !s.Authenticated || !slices.Contains(s.Audiences, runnerapi.Audience) {
 		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not for audience %q", runnerapi.Audience)
@@ -43,7 +44,8 @@ func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
 	if !ok || !both {
 		return Pod{}, httpapi.Errorf(http.StatusForbidden, "the token is not a service account's")
 	}
-	name, uid := one(s.User.Extra, "authentication.kubernetes.io/pod-name"), one(s.User.Extra, "authentication.kubernetes.io/pod-uid")
+	name, uid := one(s.User.Extra, "authentication.kubernetes.io/pod-name"), one(s.User.Extra,
+		"authentication.kubernetes.io/pod-uid")
 	if name == "" || uid == "" {
 		return Pod{}, httpapi.Errorf(http.StatusForbidden, "the token is not bound to a pod")
 	}

@@ -51,7 +51,8 @@ func TestInvalidTokenIsReviewedOnceInAWhile(t *testing.T) {
 	from := &asked{pod: saysNo}
 	tokens := NewPodAuthenticator(from, nil, func() time.Time { return now })
 	for range 1000 {
-		if code, text := httpapi.StatusOf(second(tokens.Authenticate(with("bad")))); code != http.StatusUnauthorized || text != "not valid" {
+		if code, text := httpapi.StatusOf(second(tokens.Authenticate(with("bad")))); code != http.StatusUnauthorized ||
+			text != "not valid" {
 			t.Fatalf("got %d %s", code, text)
 		}
 	}
@@ -79,14 +80,16 @@ func TestConcurrentReviewsOfOneTokenAreShared(t *testing.T) {
 				first, goes := context.WithCancel(t.Context())
 				var g sync.WaitGroup
 				g.Go(func() {
-					if _, err := tokens.Authenticate(with("one").WithContext(first)); !errors.Is(err, context.Canceled) {
+					if _, err := tokens.Authenticate(with("one").WithContext(first)); !errors.Is(err,
+						context.Canceled) {
 						t.Errorf("who went away got %v", err)
 					}
 				})
 				synctest.Wait()
 				for range 100 {
 					g.Go(func() {
-						if got, err := tokens.Authenticate(with("one")); got != want || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+						if got, err := tokens.Authenticate(with("one")); got != want ||
+							fmt.Sprint(err) != fmt.Sprint(wantErr) {
 							t.Errorf("got %v, %v", got, err)
 						}
 					})
@@ -153,7 +156,8 @@ func TestInvalidTokenIsVerifiedWithKeysOnceInAWhile(t *testing.T) {
 	keys := &asked{pod: saysNo}
 	tokens := NewPodAuthenticator(&asked{pod: saysNo}, keys, func() time.Time { return now })
 	for range 1000 {
-		if code, _ := httpapi.StatusOf(second(tokens.AuthenticateDeleted(with("bad")))); code != http.StatusUnauthorized {
+		if code, _ := httpapi.StatusOf(second(tokens.AuthenticateDeleted(with("bad")))); code !=
+			http.StatusUnauthorized {
 			t.Fatal(code)
 		}
 	}
@@ -189,10 +193,14 @@ func TestTokensOfDeletedPods(t *testing.T) {
 		code         int
 		asked        int32 // of the keys
 	}{
-		"one that a review takes needs no keys":       {review: says(Pod{Name: "a"}, nil), keys: says(gone, nil), want: Pod{Name: "a"}},
-		"one that it saysNo is good by the keys":      {review: says(Pod{}, no(401)), keys: says(gone, nil), want: gone, asked: 1},
-		"one that is bad by the keys too is refused":  {review: says(Pod{}, no(401)), keys: says(Pod{}, httpapi.Errorf(401, "the keys say no")), code: 401, asked: 1},
-		"keys that are away say nothing of it":        {review: says(Pod{}, no(401)), keys: says(Pod{}, away), code: 503, asked: 2},
+		"one that a review takes needs no keys": {review: says(Pod{Name: "a"}, nil), keys: says(gone, nil),
+			want: Pod{Name: "a"}},
+		"one that it saysNo is good by the keys": {review: says(Pod{}, no(401)), keys: says(gone, nil),
+			want: gone, asked: 1},
+		"one that is bad by the keys too is refused": {review: says(Pod{}, no(401)),
+			keys: says(Pod{}, httpapi.Errorf(401, "the keys say no")), code: 401, asked: 1},
+		"keys that are away say nothing of it": {review: says(Pod{}, no(401)), keys: says(Pod{}, away),
+			code: 503, asked: 2},
 		"a review that is away says nothing of it":    {review: says(Pod{}, away), keys: says(gone, nil), code: 503},
 		"one that is good and no pod's is no other's": {review: says(Pod{}, no(403)), keys: says(gone, nil), code: 403},
 		"without keys it is refused":                  {review: says(Pod{}, no(401)), code: 401},
@@ -204,7 +212,8 @@ func TestTokensOfDeletedPods(t *testing.T) {
 			}
 			for range 2 { // the second time, what was said is remembered, but for who is away
 				pod, err := tokens.AuthenticateDeleted(with("x"))
-				if code, text := httpapi.StatusOf(err); pod != test.want || (err == nil) != (test.code == 0) || (err != nil && code != test.code) || strings.Contains(text, "keys say") {
+				if code, text := httpapi.StatusOf(err); pod != test.want || (err == nil) != (test.code == 0) ||
+					(err != nil && code != test.code) || strings.Contains(text, "keys say") {
 					t.Fatalf("got %v, %d %s", pod, code, text)
 				}
 			}
@@ -216,7 +225,8 @@ func TestTokensOfDeletedPods(t *testing.T) {
 			}
 		})
 	}
-	if _, err := NewPodAuthenticator(says(Pod{}, no(401)), says(gone, nil), time.Now).AuthenticateDeleted(httptest.NewRequest(http.MethodPut, "/", http.NoBody)); err == nil {
+	if _, err := NewPodAuthenticator(says(Pod{}, no(401)), says(gone, nil), time.Now).AuthenticateDeleted(
+		httptest.NewRequest(http.MethodPut, "/", http.NoBody)); err == nil {
 		t.Error("a request without a token is authenticated")
 	}
 }
@@ -225,20 +235,26 @@ func second[A any](_ A, err error) error { return err }
 
 // The API server checks the audience as well, unless its authenticator knows none.
 func TestTokenReviewDecision(t *testing.T) {
-	whose := authenticationv1.UserInfo{Username: "system:serviceaccount:team:default", Extra: map[string]authenticationv1.ExtraValue{
-		"authentication.kubernetes.io/pod-name": {"net-1-plan-1"}, "authentication.kubernetes.io/pod-uid": {"u"},
-	}}
+	whose := authenticationv1.UserInfo{Username: "system:serviceaccount:team:default",
+		Extra: map[string]authenticationv1.ExtraValue{
+			"authentication.kubernetes.io/pod-name": {"net-1-plan-1"}, "authentication.kubernetes.io/pod-uid": {"u"},
+		}}
 	human := whose
 	human.Username = "alice"
 	for name, test := range map[string]struct {
 		status authenticationv1.TokenReviewStatus
 		code   int
 	}{
-		"it is for the store":        {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x", runnerapi.Audience}, User: whose}, 0},
-		"it is for another audience": {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"}, User: whose}, http.StatusUnauthorized},
-		"its audience is not known":  {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose}, http.StatusUnauthorized},
-		"it is not authenticated":    {authenticationv1.TokenReviewStatus{Audiences: []string{runnerapi.Audience}, User: whose}, http.StatusUnauthorized},
-		"it is a user's":             {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{runnerapi.Audience}, User: human}, http.StatusForbidden},
+		"it is for the store": {authenticationv1.TokenReviewStatus{Authenticated: true,
+			Audiences: []string{"x", runnerapi.Audience}, User: whose}, 0},
+		"it is for another audience": {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"},
+			User: whose}, http.StatusUnauthorized},
+		"its audience is not known": {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose},
+			http.StatusUnauthorized},
+		"it is not authenticated": {authenticationv1.TokenReviewStatus{Audiences: []string{runnerapi.Audience},
+			User: whose}, http.StatusUnauthorized},
+		"it is a user's": {authenticationv1.TokenReviewStatus{Authenticated: true,
+			Audiences: []string{runnerapi.Audience}, User: human}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod, err := podOf(test.status)

@@ -71,7 +71,8 @@ func newUserAuthenticator(c client.Client, authority ClientCA, authorizer *Autho
 		rejected: expirable.NewLRU[mark, struct{}](rejectedTokens, nil, knowFor),
 		limit:    newFailureLimit(time.Now),
 	}
-	return &UserAuthenticator{authority: authority, token: bearertoken.New(review), review: review, authorizer: authorizer}
+	return &UserAuthenticator{authority: authority, token: bearertoken.New(review), review: review,
+		authorizer: authorizer}
 }
 
 // of authenticates the sender of a request. A certificate that is not the cluster's is ignored where there is a token,
@@ -108,13 +109,15 @@ func (p *UserAuthenticator) of(r *http.Request) (User, error) {
 	case errors.As(err, &away):
 		return User{}, err
 	case err != nil:
-		return User{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not one that Kubernetes takes: it has expired, or is for something else")
+		return User{}, httpapi.Errorf(http.StatusUnauthorized,
+			"the token is not one that Kubernetes takes: it has expired, or is for something else")
 	case ended != nil:
 		return User{}, ended
 	case certificate != nil:
 		return User{}, certificate
 	}
-	return User{}, httpapi.Errorf(http.StatusUnauthorized, "who asks? Show the bearer token or the client certificate that you use with Kubernetes")
+	return User{}, httpapi.Errorf(http.StatusUnauthorized,
+		"who asks? Show the bearer token or the client certificate that you use with Kubernetes")
 }
 
 // Revalidate returns an error when the token of a user is no longer valid.
@@ -137,8 +140,9 @@ func (p *UserAuthenticator) holder(r *http.Request) (user.Info, error) {
 	}
 	options, ok := p.authority()
 	if !ok {
-		return nil, httpapi.Errorf(http.StatusServiceUnavailable, "client certificates cannot be checked right now: ConfigMap %s of "+
-			"kube-system, which has the CA, was not read yet or has no %s", clientCAName, clientCAKey)
+		return nil, httpapi.Errorf(http.StatusServiceUnavailable,
+			"client certificates cannot be checked right now: ConfigMap %s of "+
+				"kube-system, which has the CA, was not read yet or has no %s", clientCAName, clientCAKey)
 	}
 	certificate := r.TLS.PeerCertificates[0]
 	options.KeyUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -147,8 +151,9 @@ func (p *UserAuthenticator) holder(r *http.Request) (user.Info, error) {
 		options.Intermediates.AddCert(c)
 	}
 	if _, err := certificate.Verify(options); err != nil || certificate.Subject.CommonName == "" {
-		return nil, httpapi.Errorf(http.StatusUnauthorized, "the client certificate is not one that Kubernetes takes: it has expired, is of "+
-			"another authority, or is not for clients")
+		return nil, httpapi.Errorf(http.StatusUnauthorized,
+			"the client certificate is not one that Kubernetes takes: it has expired, is of "+
+				"another authority, or is not for clients")
 	}
 	return &user.DefaultInfo{Name: certificate.Subject.CommonName, Groups: certificate.Subject.Organization}, nil
 }
@@ -195,8 +200,10 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 		t.limit.valid(ctx)
 	}
 	if apierrors.IsForbidden(err) {
-		return nil, false, &awayError{httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes "+
-			"whose a token is (create on tokenreviews): show a client certificate, or have its account bound to that ClusterRole")}
+		return nil, false, &awayError{httpapi.Errorf(http.StatusNotImplemented,
+			"this Cairn is installed without the permission to ask Kubernetes "+
+				"whose a token is (create on tokenreviews): show a client certificate, or have its account bound to "+
+				"that ClusterRole")}
 	}
 	if err != nil {
 		return nil, false, &awayError{fmt.Errorf("review a token: %w", err)}
@@ -210,7 +217,8 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 	for key, values := range u.Extra {
 		extra[key] = values
 	}
-	answer := &authenticator.Response{User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra}}
+	answer := &authenticator.Response{User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups,
+		Extra: extra}}
 	t.known.Add(sum, answer)
 	return answer, true, nil
 }

@@ -92,7 +92,8 @@ func reviewing(tokens map[string]string, asked *int) client.Client {
 			}
 			name, ok := tokens[review.Spec.Token]
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok, User: authenticationv1.UserInfo{
-				Username: name, Groups: []string{"tokens"}, Extra: map[string]authenticationv1.ExtraValue{"scopes": {"all"}},
+				Username: name, Groups: []string{"tokens"},
+				Extra: map[string]authenticationv1.ExtraValue{"scopes": {"all"}},
 			}}
 			return nil
 		},
@@ -123,23 +124,35 @@ func TestUserAuthentication(t *testing.T) {
 		want        string
 		code        int
 	}{
-		"a certificate of the cluster":                  {authority: loaded, certificate: good, want: "alice"},
-		"a certificate goes before a token":             {authority: loaded, certificate: good, token: "bob's", want: "alice"},
-		"one of another authority":                      {authority: loaded, certificate: clientOf(t, others, func(*x509.Certificate) {}), code: 401},
-		"one that has expired":                          {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), code: 401},
-		"one that is for servers":                       {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }), code: 401},
-		"one that is for nothing in particular":         {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), want: "alice"},
-		"one without a name":                            {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) { c.Subject.CommonName = "" }), code: 401},
-		"a certificate before the authority is known":   {authority: missing, certificate: good, code: 503},
-		"a certificate where none is taken":             {certificate: good, code: 401},
-		"a token":                                       {authority: loaded, token: "bob's", want: "bob"},
-		"a token beside a certificate that is not ours": {authority: loaded, certificate: clientOf(t, others, func(*x509.Certificate) {}), token: "bob's", want: "bob"},
-		"a token before the authority is known":         {authority: missing, certificate: good, token: "bob's", want: "bob"},
-		"a token that is not known":                     {authority: loaded, token: "x", code: 401},
-		"an unknown token":                              {authority: loaded, token: "unknown", code: 401},
-		"a token too long":                              {authority: loaded, token: strings.Repeat("x", MaxToken), code: 401},
-		"a token while the API server is away":          {authority: loaded, token: "bob's", away: true, code: 503},
-		"nothing":                                       {authority: loaded, code: 401},
+		"a certificate of the cluster": {authority: loaded, certificate: good, want: "alice"},
+		"a certificate goes before a token": {authority: loaded, certificate: good, token: "bob's",
+			want: "alice"},
+		"one of another authority": {authority: loaded,
+			certificate: clientOf(t, others, func(*x509.Certificate) {}), code: 401},
+		"one that has expired": {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) {
+			c.NotAfter = time.Now().Add(-time.Minute)
+		}), code: 401},
+		"one that is for servers": {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) {
+			c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}), code: 401},
+		"one that is for nothing in particular": {authority: loaded,
+			certificate: clientOf(t, ours, func(c *x509.Certificate) {
+				c.ExtKeyUsage = nil
+			}), want: "alice"},
+		"one without a name": {authority: loaded, certificate: clientOf(t, ours, func(c *x509.Certificate) {
+			c.Subject.CommonName = ""
+		}), code: 401},
+		"a certificate before the authority is known": {authority: missing, certificate: good, code: 503},
+		"a certificate where none is taken":           {certificate: good, code: 401},
+		"a token":                                     {authority: loaded, token: "bob's", want: "bob"},
+		"a token beside a certificate that is not ours": {authority: loaded,
+			certificate: clientOf(t, others, func(*x509.Certificate) {}), token: "bob's", want: "bob"},
+		"a token before the authority is known": {authority: missing, certificate: good, token: "bob's", want: "bob"},
+		"a token that is not known":             {authority: loaded, token: "x", code: 401},
+		"an unknown token":                      {authority: loaded, token: "unknown", code: 401},
+		"a token too long":                      {authority: loaded, token: strings.Repeat("x", MaxToken), code: 401},
+		"a token while the API server is away":  {authority: loaded, token: "bob's", away: true, code: 503},
+		"nothing":                               {authority: loaded, code: 401},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +177,8 @@ func TestUserAuthentication(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				groups := map[string][]string{"alice": {"ops", "devs", user.AllAuthenticated}, "bob": {"tokens", user.AllAuthenticated}}[test.want]
+				groups := map[string][]string{"alice": {"ops", "devs", user.AllAuthenticated},
+					"bob": {"tokens", user.AllAuthenticated}}[test.want]
 				if diff := cmp.Diff(groups, got.GetGroups()); diff != "" {
 					t.Error(diff)
 				}
@@ -187,7 +201,9 @@ func TestCrossSiteRequestWithACertificateIsRejected(t *testing.T) {
 	a := newTestCA(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	p := newUserAuthenticator(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }, nil)
+	p := newUserAuthenticator(nil, func() (x509.VerifyOptions, bool) {
+		return x509.VerifyOptions{Roots: pool}, true
+	}, nil)
 	p.Sessions = &sessions{guard: http.NewCrossOriginProtection()}
 	good := clientOf(t, a, func(*x509.Certificate) {})
 	for shown, test := range map[string]struct {
@@ -233,9 +249,12 @@ func TestCertificatesOfAnIntermediate(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(root.cert)
-	p := newUserAuthenticator(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }, nil)
+	p := newUserAuthenticator(nil, func() (x509.VerifyOptions, bool) {
+		return x509.VerifyOptions{Roots: pool}, true
+	}, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{clientOf(t, middle, func(*x509.Certificate) {}), middle.cert}}
+	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{clientOf(t, middle, func(*x509.Certificate) {}),
+		middle.cert}}
 	if got, err := p.of(r); err != nil || got.GetName() != "alice" {
 		t.Fatalf("got %v, %v", got, err)
 	}
@@ -250,18 +269,27 @@ func TestImpersonatedUser(t *testing.T) {
 		needs   []string
 		code    int
 	}{
-		"no other user":     {http.Header{"Accept": {"*/*"}}, "helpdesk", []string{user.AllAuthenticated}, nil, 0},
-		"a user":            {http.Header{"Impersonate-User": {"alice"}}, "alice", []string{user.AllAuthenticated}, []string{"users alice"}, 0},
-		"a user of groups":  {http.Header{"Impersonate-User": {"alice"}, "Impersonate-Group": {"a", "b"}}, "alice", []string{"a", "b", user.AllAuthenticated}, []string{"users alice", "groups a", "groups b"}, 0},
-		"a service account": {http.Header{"Impersonate-User": {"system:serviceaccount:web:ci"}}, "system:serviceaccount:web:ci", []string{"system:serviceaccounts", "system:serviceaccounts:web", user.AllAuthenticated}, []string{"serviceaccounts web/ci"}, 0},
-		"nobody":            {http.Header{"Impersonate-User": {user.Anonymous}}, user.Anonymous, []string{user.AllUnauthenticated}, []string{"users " + user.Anonymous}, 0},
-		"a UID and extras":  {http.Header{"Impersonate-User": {"alice"}, "Impersonate-Uid": {"u"}, "Impersonate-Extra-Acme.com%2fscopes": {"x"}}, "alice", []string{user.AllAuthenticated}, []string{"users alice", "uids u", "userextras/acme.com/scopes x"}, 0},
-		"a group alone":     {headers: http.Header{"Impersonate-Group": {"a"}}, code: 400},
-		"an extra alone":    {headers: http.Header{"Impersonate-Extra-Scopes": {"a"}}, code: 400},
-		"two users":         {headers: http.Header{"Impersonate-User": {"alice", "bob"}}, code: 400},
-		"no name":           {headers: http.Header{"Impersonate-User": {""}}, code: 400},
-		"an unknown header": {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Role": {"a"}}, code: 400},
-		"far too much":      {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Group": make([]string, mostImpersonated)}, code: 400},
+		"no other user": {http.Header{"Accept": {"*/*"}}, "helpdesk", []string{user.AllAuthenticated}, nil, 0},
+		"a user": {http.Header{"Impersonate-User": {"alice"}}, "alice", []string{user.AllAuthenticated},
+			[]string{"users alice"}, 0},
+		"a user of groups": {http.Header{"Impersonate-User": {"alice"}, "Impersonate-Group": {"a", "b"}}, "alice",
+			[]string{"a", "b", user.AllAuthenticated}, []string{"users alice", "groups a", "groups b"}, 0},
+		"a service account": {http.Header{"Impersonate-User": {"system:serviceaccount:web:ci"}},
+			"system:serviceaccount:web:ci", []string{"system:serviceaccounts", "system:serviceaccounts:web",
+				user.AllAuthenticated}, []string{"serviceaccounts web/ci"}, 0},
+		"nobody": {http.Header{"Impersonate-User": {user.Anonymous}}, user.Anonymous,
+			[]string{user.AllUnauthenticated}, []string{"users " + user.Anonymous}, 0},
+		"a UID and extras": {http.Header{"Impersonate-User": {"alice"}, "Impersonate-Uid": {"u"},
+			"Impersonate-Extra-Acme.com%2fscopes": {"x"}}, "alice", []string{user.AllAuthenticated},
+			[]string{"users alice", "uids u", "userextras/acme.com/scopes x"}, 0},
+		"a group alone":  {headers: http.Header{"Impersonate-Group": {"a"}}, code: 400},
+		"an extra alone": {headers: http.Header{"Impersonate-Extra-Scopes": {"a"}}, code: 400},
+		"two users":      {headers: http.Header{"Impersonate-User": {"alice", "bob"}}, code: 400},
+		"no name":        {headers: http.Header{"Impersonate-User": {""}}, code: 400},
+		"an unknown header": {headers: http.Header{"Impersonate-User": {"alice"}, "Impersonate-Role": {"a"}},
+			code: 400},
+		"far too much": {headers: http.Header{"Impersonate-User": {"alice"},
+			"Impersonate-Group": make([]string, mostImpersonated)}, code: 400},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +315,8 @@ func TestImpersonatedUser(t *testing.T) {
 				got = append(got, resource+" "+n.Name)
 			}
 			groups := slices.Clone(as.GetGroups())
-			if diff := cmp.Diff(test.needs, got) + cmp.Diff(test.groups, groups); diff != "" || as.GetName() != test.name || (as.Real != nil) != (len(needs) > 0) {
+			if diff := cmp.Diff(test.needs, got) + cmp.Diff(test.groups, groups); diff != "" ||
+				as.GetName() != test.name || (as.Real != nil) != (len(needs) > 0) {
 				t.Errorf("as %s: %s", as, diff)
 			}
 		})

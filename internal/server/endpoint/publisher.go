@@ -88,12 +88,14 @@ func (p *Publisher) write(ctx context.Context) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		m.ObjectMeta = metav1.ObjectMeta{
-			Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
+			Namespace: key.Namespace, Name: key.Name,
+			Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
 		}
 		m.Data = data
 		err = p.Client.Create(ctx, m)
 	case err == nil && !isOwned(m):
-		return fmt.Errorf("the ConfigMap has data and no label %s=%s, so it is not changed", v1alpha1.ManagedByLabel, v1alpha1.ManagedBy)
+		return fmt.Errorf("the ConfigMap has data and no label %s=%s, so it is not changed", v1alpha1.ManagedByLabel,
+			v1alpha1.ManagedBy)
 	case err == nil && !maps.Equal(m.Data, data):
 		m.Data = data
 		if m.Labels == nil {
@@ -107,5 +109,6 @@ func (p *Publisher) write(ctx context.Context) error {
 
 // isOwned returns true if Cairn created or filled a ConfigMap, or if it has no data.
 func isOwned(m *corev1.ConfigMap) bool {
-	return m.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedBy || m.Labels[publishedLabel] != "" || len(m.Data)+len(m.BinaryData) == 0
+	return m.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedBy || m.Labels[publishedLabel] != "" ||
+		len(m.Data)+len(m.BinaryData) == 0
 }

@@ -11,7 +11,8 @@ import (
 
 // ReadBody reads a body of at most limit bytes. It waits first until the semaphore has weight times its size for the
 // namespace. The returned function releases that.
-func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight, beside int64) ([]byte, func(), error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight,
+	beside int64) ([]byte, func(), error) {
 	if err := fits(r, limit); err != nil {
 		return nil, nil, err
 	}

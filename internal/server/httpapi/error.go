@@ -61,7 +61,9 @@ func StatusOf(err error) (code int, text string) {
 	case errors.Is(err, bucket.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge, "too large"
 	case errors.Is(err, bucket.ErrDamaged), errors.Is(err, bucket.ErrWrongKey):
-		return http.StatusGone, fmt.Sprintf("an object of the bucket is not as Cairn wrote it: %v. Restore it from a backup of the bucket", err)
+		return http.StatusGone,
+			fmt.Sprintf("an object of the bucket is not as Cairn wrote it: %v. Restore it from a backup of the bucket",
+				err)
 	case errors.As(err, &busy):
 		return http.StatusServiceUnavailable, busy.Error() + ": try again"
 	case errors.Is(err, context.Canceled):

@@ -52,7 +52,8 @@ type Result struct {
 // NewHandler creates a handler with a time limit for requests of authenticated callers. failed sends the error of h
 // while no status was sent; done logs the outcome.
 func NewHandler[C any](
-	within time.Duration, h func(http.ResponseWriter, *http.Request) (C, error), failed func(http.ResponseWriter, error),
+	within time.Duration, h func(http.ResponseWriter, *http.Request) (C, error),
+	failed func(http.ResponseWriter, error),
 	done func(*http.Request, C, Result),
 ) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

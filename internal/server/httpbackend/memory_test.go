@@ -18,7 +18,8 @@ import (
 // The catalog fills after the server starts, and learns of each state some time after it is written.
 func TestStateIsFoundBeforeTheCatalogLearnsOfIt(t *testing.T) {
 	live := interceptor.NewClient(nil, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			o.(*v1alpha1.State).Status.Size = state.MaxSize
 			return nil
 		},

@@ -178,7 +178,8 @@ func (v *Inventory) load(ctx, soon context.Context, st *userapi.State) (*compact
 	}
 	if err != nil {
 		if !errors.Is(err, state.ErrNone) && !errors.Is(err, errPending) {
-			v.log.Warn("the resources of a state cannot be listed", "namespace", st.Namespace, "stack", st.Name, "error", err)
+			v.log.Warn("the resources of a state cannot be listed", "namespace", st.Namespace, "stack", st.Name,
+				"error", err)
 		}
 		return nil, err
 	}

@@ -77,7 +77,8 @@ func indexOf(sha256, name string, keys ...string) document.Index {
 
 func rowOf(name, sha256 string, resources int32) userapi.State {
 	return userapi.State{
-		Object: userapi.Object{Namespace: "ns", Name: name}, Version: 1, SHA256: sha256, Resources: resources, Size: 100,
+		Object: userapi.Object{Namespace: "ns", Name: name}, Version: 1, SHA256: sha256, Resources: resources,
+		Size: 100,
 	}
 }
 
@@ -253,7 +254,8 @@ func TestCompactHasAllOfAnIndex(t *testing.T) {
 	pack(index).rows("ns", "s", func(r *userapi.Resource) bool { got = append(got, *r); return true })
 	row := func(module, kind, address, provider, deposed string, tainted bool) userapi.Resource {
 		return userapi.Resource{
-			Namespace: "ns", Stack: "s", Address: address, Type: kind, Module: module, Provider: provider, Deposed: deposed,
+			Namespace: "ns", Stack: "s", Address: address, Type: kind, Module: module, Provider: provider,
+			Deposed: deposed,
 			Tainted: tainted,
 		}
 	}

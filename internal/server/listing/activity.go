@@ -17,7 +17,9 @@ const mostSteps = 1000
 func Activity(runs []*userapi.Run, now time.Time, since, step time.Duration) (userapi.Activity, error) {
 	step = max(step.Truncate(time.Second), time.Second)
 	if n := since / step; n < 1 || n > mostSteps {
-		return userapi.Activity{}, &kinds.BadQuery{Parameter: "step", Message: fmt.Sprintf("there would be %d steps: 1 to %d can be shown", n, mostSteps)}
+		return userapi.Activity{},
+			&kinds.BadQuery{Parameter: "step", Message: fmt.Sprintf("there would be %d steps: 1 to %d can be shown", n,
+				mostSteps)}
 	}
 	first := now.Add(-since).Truncate(step).Add(step)
 	a := userapi.Activity{Step: step.String(), Steps: make([]userapi.ActivityStep, 0, since/step)}

@@ -21,7 +21,8 @@ func TestActivity(t *testing.T) {
 	}
 	runs := []*v1alpha1.Run{
 		{Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseApplying}},
-		ended(v1alpha1.PhaseSucceeded, 10*time.Minute), ended(v1alpha1.PhaseFailed, 0), ended(v1alpha1.PhaseCanceled, 20*time.Minute),
+		ended(v1alpha1.PhaseSucceeded, 10*time.Minute), ended(v1alpha1.PhaseFailed, 0),
+		ended(v1alpha1.PhaseCanceled, 20*time.Minute),
 		ended(v1alpha1.PhaseSuperseded, 21*time.Minute), ended(v1alpha1.PhaseSucceeded, 30*time.Minute),
 		ended(v1alpha1.PhaseFailed, 3*time.Hour),      // before the first round hour of the last three
 		ended(v1alpha1.PhaseFailed, -100*time.Minute), // a clock that is ahead

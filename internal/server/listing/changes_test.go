@@ -53,7 +53,8 @@ func TestOldestChangesAreDropped(t *testing.T) {
 		t.Error("no error although changes were dropped")
 	}
 	changes, _, ok := c.Since(c.epoch + "-" + fmt.Sprint(mostChanges-1))
-	if diff := cmp.Diff([]userapi.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok || diff != "" {
+	if diff := cmp.Diff([]userapi.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok ||
+		diff != "" {
 		t.Error(diff)
 	}
 }

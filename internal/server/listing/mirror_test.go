@@ -25,7 +25,8 @@ import (
 
 // versionOf is a Run of a Stack at a resource version.
 func versionOf(namespace, name string, version int, phase v1alpha1.RunPhase) *v1alpha1.Run {
-	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: strconv.Itoa(version)}}
+	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+		ResourceVersion: strconv.Itoa(version)}}
 	r.Status.Phase = phase
 	return r
 }
@@ -55,10 +56,14 @@ func TestMirrorTakesNoEarlierEvent(t *testing.T) {
 		changes int
 	}{
 		{"added", m.Add, versionOf("a", "net-1", 5, "Planning"), map[string]string{"a/net-1": "Planning"}, 1},
-		{"an earlier version", m.Update, versionOf("a", "net-1", 4, "Queued"), map[string]string{"a/net-1": "Planning"}, 0},
-		{"the same version again", m.Add, versionOf("a", "net-1", 5, "Queued"), map[string]string{"a/net-1": "Planning"}, 0},
-		{"a later version", m.Update, versionOf("a", "net-1", 10, "Applying"), map[string]string{"a/net-1": "Applying"}, 1},
-		{"an earlier deletion", m.Delete, versionOf("a", "net-1", 9, "Planning"), map[string]string{"a/net-1": "Applying"}, 0},
+		{"an earlier version", m.Update, versionOf("a", "net-1", 4, "Queued"), map[string]string{"a/net-1": "Planning"},
+			0},
+		{"the same version again", m.Add, versionOf("a", "net-1", 5, "Queued"),
+			map[string]string{"a/net-1": "Planning"}, 0},
+		{"a later version", m.Update, versionOf("a", "net-1", 10, "Applying"), map[string]string{"a/net-1": "Applying"},
+			1},
+		{"an earlier deletion", m.Delete, versionOf("a", "net-1", 9, "Planning"),
+			map[string]string{"a/net-1": "Applying"}, 0},
 		{"a deletion", m.Delete, versionOf("a", "net-1", 11, "Applying"), map[string]string{}, 1},
 		{"deleted again", m.Delete, versionOf("a", "net-1", 12, "Applying"), map[string]string{}, 0},
 		{"created again", m.Add, versionOf("a", "net-1", 13, "Queued"), map[string]string{"a/net-1": "Queued"}, 1},
@@ -137,7 +142,8 @@ func (p *paged) Watch(_ context.Context, _ client.ObjectList, opts ...client.Lis
 func TestMirrorListsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &paged{version: 10, runs: []*v1alpha1.Run{
-			versionOf("a", "net-1", 1, "Succeeded"), versionOf("a", "net-2", 2, "Planning"), versionOf("b", "dns-1", 3, "Planning"),
+			versionOf("a", "net-1", 1, "Succeeded"), versionOf("a", "net-2", 2, "Planning"),
+			versionOf("b", "dns-1", 3, "Planning"),
 		}}
 		ctx, stop := context.WithCancel(t.Context())
 		c := NewCatalog()
@@ -151,7 +157,8 @@ func TestMirrorListsAgain(t *testing.T) {
 		if err := c.CheckFilled(); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]string{"a/net-1": "Succeeded", "a/net-2": "Planning", "b/dns-1": "Planning"}, phases(c)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"a/net-1": "Succeeded", "a/net-2": "Planning", "b/dns-1": "Planning"},
+			phases(c)); diff != "" {
 			t.Error(diff)
 		}
 		if c.Changes.last != 0 {
@@ -167,14 +174,16 @@ func TestMirrorListsAgain(t *testing.T) {
 		_, before, _ := c.Changes.Since("")
 		api.mu.Lock()
 		api.version, api.runs = 30, []*v1alpha1.Run{
-			versionOf("a", "net-1", 1, "Succeeded"), versionOf("a", "net-2", 21, "Succeeded"), versionOf("c", "db-1", 22, "Queued"),
+			versionOf("a", "net-1", 1, "Succeeded"), versionOf("a", "net-2", 21, "Succeeded"),
+			versionOf("c", "db-1", 22, "Queued"),
 		}
 		api.mu.Unlock()
 		gone := apierrors.NewResourceExpired("too old resource version").Status()
 		api.watches[0].Error(&gone)
 		time.Sleep(time.Minute) // longer than the reflector's backoff
 		synctest.Wait()
-		if diff := cmp.Diff(map[string]string{"a/net-1": "Succeeded", "a/net-2": "Succeeded", "c/db-1": "Queued"}, phases(c)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"a/net-1": "Succeeded", "a/net-2": "Succeeded", "c/db-1": "Queued"},
+			phases(c)); diff != "" {
 			t.Error(diff)
 		}
 		changes, _, _ := c.Changes.Since(before)
@@ -217,7 +226,8 @@ func TestRowKeepsNoObject(t *testing.T) {
 	c := NewCatalog()
 	m := mirrorOf(c, nil, "")
 	r := versionOf("a", "net-1", 1, "Succeeded")
-	r.Status.FinishedAt, r.Status.Plan = &metav1.Time{Time: day}, &v1alpha1.Plan{Add: 1, Resources: make([]v1alpha1.ResourceChange, 10)}
+	r.Status.FinishedAt, r.Status.Plan = &metav1.Time{Time: day}, &v1alpha1.Plan{Add: 1,
+		Resources: make([]v1alpha1.ResourceChange, 10)}
 	object, finished, plan := weak.Make(r), weak.Make(r.Status.FinishedAt), weak.Make(r.Status.Plan)
 	if err := m.Add(r); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,8 @@ func (h *HostCertificate) Start(ctx context.Context) error {
 		}
 		if err != nil && err.Error() != said {
 			said = err.Error()
-			h.log.Warn("no certificate for the public host, so the last one is shown, or the server's own", "error", err)
+			h.log.Warn("no certificate for the public host, so the last one is shown, or the server's own",
+				"error", err)
 		}
 		timer := time.NewTimer(h.again)
 		select {

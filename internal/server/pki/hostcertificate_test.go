@@ -62,8 +62,10 @@ func (w *folder) put(host, version string) {
 		}
 	}
 	must(os.Mkdir(folder, 0o700))
-	must(os.WriteFile(filepath.Join(folder, "tls.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Certificate[0]}), 0o600))
-	must(os.WriteFile(filepath.Join(folder, "tls.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+	must(os.WriteFile(filepath.Join(folder, "tls.crt"),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Certificate[0]}), 0o600))
+	must(os.WriteFile(filepath.Join(folder, "tls.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		0o600))
 	must(os.Symlink(version, filepath.Join(w.dir, "next")))
 	must(os.Rename(filepath.Join(w.dir, "next"), filepath.Join(w.dir, "..data")))
 	for _, name := range []string{"tls.crt", "tls.key"} {
@@ -105,7 +107,9 @@ func TestPublicHostUsesTheCertificateOfTheFolder(t *testing.T) {
 	}
 
 	w.put("cairn.example.com", "1")
-	w.eventually("the certificate of the folder for the public host", func() bool { return w.sees("cairn.example.com", everybodys) != nil })
+	w.eventually("the certificate of the folder for the public host", func() bool {
+		return w.sees("cairn.example.com", everybodys) != nil
+	})
 	if w.sees("CAIRN.example.com", everybodys) == nil {
 		t.Error("a host is another one in capitals")
 	}

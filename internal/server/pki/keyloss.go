@@ -54,8 +54,8 @@ func (u used) check(ctx context.Context) error {
 		return fmt.Errorf("check whether the bucket was used before: %w", err)
 	}
 	if key != "" {
-		return fmt.Errorf("they are gone, and without them the contents of the bucket cannot be read, such as %s: put the Secret back "+
-			"from a backup; or, to start without the old data on purpose, empty the bucket", key)
+		return fmt.Errorf("they are gone, and without them the contents of the bucket cannot be read, such as %s: "+
+			"put the Secret back from a backup; or, to start without the old data on purpose, empty the bucket", key)
 	}
 	namespaces := u.namespaces
 	if len(namespaces) == 0 {
@@ -67,9 +67,10 @@ func (u used) check(ctx context.Context) error {
 			return fmt.Errorf("check whether states were encrypted before: %w", err)
 		}
 		if st != nil {
-			return fmt.Errorf("they are gone, and without them the state cannot be read of Stack %s, which is in a bucket (this "+
-				"one is empty): put the Secret back from a backup, and check the name of the bucket; or, to start without the old data on purpose, remove "+
-				"that State and all that is like it", client.ObjectKeyFromObject(st))
+			return fmt.Errorf("they are gone, and without them the state cannot be read of Stack %s, which is in a "+
+				"bucket (this one is empty): put the Secret back from a backup, and check the name of the bucket; "+
+				"or, to start without the old data on purpose, remove that State and all that is like it",
+				client.ObjectKeyFromObject(st))
 		}
 	}
 	return nil
@@ -79,7 +80,8 @@ func (u used) check(ctx context.Context) error {
 func (u used) encrypted(ctx context.Context, namespace string) (*v1alpha1.State, error) {
 	for next := ""; ; {
 		states := &v1alpha1.StateList{}
-		err := u.client.List(ctx, states, client.InNamespace(namespace), client.Limit(someStates), client.Continue(next))
+		err := u.client.List(ctx, states, client.InNamespace(namespace), client.Limit(someStates),
+			client.Continue(next))
 		if err != nil {
 			return nil, err
 		}

@@ -35,15 +35,15 @@ const fingerprintSize = 32
 type keyring struct {
 	// identities read states that runners printed. Everything is written to the first.
 	identities []*age.X25519Identity
-	// recipients are the public keys of the identities that the bucket is read with: the first one, and those from before
-	// a rotation until no object is encrypted with them.
+	// recipients are the public keys of the identities that the bucket is read with: the first one, and those from
+	// before a rotation until no object is encrypted with them.
 	recipients []string
 	// rotate is set when a user requests a new identity.
 	rotate bool
 	// bucket is computed from the identities in recipients.
 	bucket bucket.Keys
-	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change: identities
-	// may be replaced, and then what was fingerprinted before has to be the same still.
+	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change:
+	// identities may be replaced, and then what was fingerprinted before has to be the same still.
 	fingerprint []byte
 	// signing signs the serving certificates, next will do so.
 	signing, next *authority
@@ -71,7 +71,8 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 	k.recipients = strings.Fields(string(data[fieldBucket]))
 	_, k.rotate = data[fieldRotate]
 	if k.fingerprint = data[fieldFingerprint]; len(k.fingerprint) != 0 && len(k.fingerprint) != fingerprintSize {
-		return k, fmt.Errorf("%s: %d bytes where %d are expected", fieldFingerprint, len(k.fingerprint), fingerprintSize)
+		return k, fmt.Errorf("%s: %d bytes where %d are expected", fieldFingerprint, len(k.fingerprint),
+			fingerprintSize)
 	}
 	var err error
 	for field, slot := range map[string]**authority{fieldSigning: &k.signing, fieldNext: &k.next} {
@@ -130,8 +131,9 @@ func (k *keyring) restore(known keyring) (restored bool, err error) {
 		}
 		id := known.identity(recipient)
 		if id == nil {
-			return false, fmt.Errorf("the identity of %s is gone, and objects in the bucket are encrypted with it: restore it in "+
-				"%s from a backup; or, to lose these objects on purpose, remove the line from %s", recipient, fieldIdentity, fieldBucket)
+			return false, fmt.Errorf("the identity of %s is gone, and objects in the bucket are encrypted with it: "+
+				"restore it in %s from a backup; or, to lose these objects on purpose, remove the line from %s",
+				recipient, fieldIdentity, fieldBucket)
 		}
 		k.identities, restored = append(k.identities, id), true
 	}

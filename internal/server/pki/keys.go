@@ -198,7 +198,8 @@ func (k *Keys) renew(ctx context.Context, edit func(*keyring) bool) (keyring, er
 		}
 	}
 	if !empty && len(ring.identities) == 0 && len(k.current().identities) > 0 {
-		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back from a backup")
+		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back " +
+			"from a backup")
 	}
 	if len(ring.identities) == 0 {
 		if err := k.begin(ctx, secret); err != nil {
@@ -211,7 +212,8 @@ func (k *Keys) renew(ctx context.Context, edit func(*keyring) bool) (keyring, er
 		return keyring{}, err
 	}
 	if restored {
-		k.log.Warn("an identity was removed before all objects in the bucket were encrypted again without it, and was restored",
+		k.log.Warn("an identity was removed before all objects in the bucket were encrypted again without it, and "+
+			"was restored",
 			"secret", k.secret.String())
 	}
 	known := k.current().fingerprint
@@ -240,12 +242,13 @@ func (k *Keys) renew(ctx context.Context, edit func(*keyring) bool) (keyring, er
 		return ring, k.client.Update(ctx, secret)
 	}
 	secret.ObjectMeta = metav1.ObjectMeta{
-		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
+		Namespace: k.secret.Namespace, Name: k.secret.Name,
+		Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
 	}
 	err = k.client.Create(ctx, secret)
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("it does not exist, and this ServiceAccount may fill it but not create it: restore it from a backup, or in a new "+
-			"installation create it without any data: %w", err)
+		err = fmt.Errorf("it does not exist, and this ServiceAccount may fill it but not create it: restore it from "+
+			"a backup, or in a new installation create it without any data: %w", err)
 	}
 	return ring, err
 }

@@ -159,7 +159,8 @@ func TestOtherServersAreNotTrusted(t *testing.T) {
 		t.Error("TLS 1.1 was spoken")
 	}
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		if _, err := i.dial(i.keys.Bundle(), "cairn.example", &tls.Config{MinVersion: version, MaxVersion: version}); err != nil {
+		if _, err := i.dial(i.keys.Bundle(), "cairn.example",
+			&tls.Config{MinVersion: version, MaxVersion: version}); err != nil {
 			t.Errorf("version %x: %v", version, err)
 		}
 	}
@@ -173,7 +174,8 @@ func TestUnreadableKeyringIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		data[field] = []byte("garbage")
-		if _, err := parseKeyring(data); err == nil || !strings.Contains(err.Error(), strings.SplitN(field, ".", 2)[0]) {
+		if _, err := parseKeyring(data); err == nil ||
+			!strings.Contains(err.Error(), strings.SplitN(field, ".", 2)[0]) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -32,16 +32,16 @@ import (
 )
 
 const (
-	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan is
-	// there as JSON and, while it is asked about, several times larger as what the policies read.
+	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan
+	// is there as JSON and, while it is asked about, several times larger as what the policies read.
 	checksAtOnce = 2
 	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
 	checksEach = 1
-	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the response has the
-	// runner ask again. It is shorter than a runner waits for an answer.
+	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the response has
+	// the runner ask again. It is shorter than a runner waits for an answer.
 	waitForCheck = time.Minute
-	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of
-	// others at the same time.
+	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing
+	// of others at the same time.
 	mostTries = 3
 	// knownTries is how much is remembered of that: some two thousand plans.
 	knownTries = 1 << 20
@@ -83,7 +83,8 @@ type Evaluator struct {
 	required *required
 	turns    *tenant.Semaphore
 
-	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more often.
+	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more
+	// often.
 	counting sync.Mutex
 	tries    *weightedlru.Cache[string, int]
 }
@@ -104,7 +105,8 @@ func New(o Options) *Evaluator {
 	}
 	return &Evaluator{
 		Options: o, required: newRequired(o.Live, o.Namespace, o.Now),
-		turns: tenant.NewSemaphore(checksAtOnce, checksEach, 0), tries: weightedlru.New[string, int](knownTries, weightedlru.EntryOverhead),
+		turns: tenant.NewSemaphore(checksAtOnce, checksEach, 0), tries: weightedlru.New[string, int](knownTries,
+			weightedlru.EntryOverhead),
 	}
 }
 
@@ -136,7 +138,8 @@ func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 
 // Result returns the result of the policies for a plan of a Run: the stored one, or else a new one. Asked is false when
 // there are none; a nil result means that the plan's JSON was never uploaded.
-func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error) {
+func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult,
+	asked bool, err error) {
 	all, err := p.of(ctx, r)
 	if err != nil || len(all) == 0 {
 		return nil, false, err
@@ -258,7 +261,8 @@ func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte
 		said.Findings = append(said.Findings, v.Findings...)
 	}
 	slices.SortStableFunc(said.Findings, func(a, b runnerapi.Finding) int {
-		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy),
+			cmp.Compare(a.Message, b.Message))
 	})
 	return said.Cut(mostFindings), nil
 }
@@ -279,7 +283,8 @@ func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byt
 	case errors.Is(err, policy.ErrCutOff) && p.tried(of+" "+one.name) < mostTries:
 		return runnerapi.PolicyResult{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
 	case err != nil:
-		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)), nil
+		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)),
+			nil
 	}
 	return v, nil
 }
@@ -302,5 +307,7 @@ func (p *Evaluator) tried(key string) int {
 }
 
 func denial(name, message string) runnerapi.PolicyResult {
-	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: shorten.Line(message, longestFinding)}}}
+	return runnerapi.PolicyResult{Checked: 1,
+		Findings: []runnerapi.Finding{
+			{Policy: name, Action: runnerapi.Deny, Message: shorten.Line(message, longestFinding)}}}
 }

@@ -91,7 +91,8 @@ func (c *fixture) own(name string, files ...string) {
 
 // require makes the install require a policy.
 func (c *fixture) require(name, namespaces string, files ...string) {
-	cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cairn-system", Name: name}, Data: map[string]string{}}
+	cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "cairn-system", Name: name},
+		Data: map[string]string{}}
 	if namespaces != "" {
 		cm.Annotations = map[string]string{namespacesAnnotation: namespaces}
 	}
@@ -111,7 +112,8 @@ func (c *fixture) planIs(json string) {
 func (c *fixture) store(run *v1alpha1.Run, json string) {
 	c.Helper()
 	key := artifact.PlanFolder(run) + "/" + c.digest
-	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)), c.Bucket.Put(c.Context(), key+".input", []byte(`{"secrets":[],"plan":`+json+"}"))); err != nil {
+	if err := errors.Join(c.Bucket.Put(c.Context(), key, planfiletest.Plan{}.File(c.T)),
+		c.Bucket.Put(c.Context(), key+".input", []byte(`{"secrets":[],"plan":`+json+"}"))); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -173,7 +175,8 @@ func TestAllPoliciesAreEvaluatedAndDenialsComeFirst(t *testing.T) {
 	c.require("by-name", "web, infra", warns)
 	c.require("by-pattern", "in*", fine)
 	c.require("of-others", "inf", refuses)
-	c.expect(true, 6, "Deny cairn-system/all/a.yaml: never", "Deny rules/a.yaml: never", "Warn cairn-system/by-name/b.yaml: take care", "Warn rules/b.yaml: take care")
+	c.expect(true, 6, "Deny cairn-system/all/a.yaml: never", "Deny rules/a.yaml: never",
+		"Warn cairn-system/by-name/b.yaml: take care", "Warn rules/b.yaml: take care")
 }
 
 // A plan is evaluated once: a later request gets the stored result, even when the policies are other ones.
@@ -199,7 +202,8 @@ func TestStoredResultOfAnotherPlanIsNotUsed(t *testing.T) {
 	}
 	result := artifact.PlanVerdictKey(artifact.PlanFolder(c.run) + "/" + c.digest)
 	if err := errors.Join(os.Remove(filepath.Join(c.dir, result)),
-		os.Rename(filepath.Join(c.dir, "plans", "infra", "uid-2", "allowed"), filepath.Join(c.dir, result))); err != nil {
+		os.Rename(filepath.Join(c.dir, "plans", "infra", "uid-2", "allowed"),
+			filepath.Join(c.dir, result))); err != nil {
 		t.Fatal(err)
 	}
 	c.expect(true, 1, "Deny rules/a.yaml: never")
@@ -225,10 +229,12 @@ func TestUnavailableRequiredPolicyDenies(t *testing.T) {
 		files      []string
 		says       string
 	}{
-		"text that is no policy":  {"infra", []string{"a.rego=package main\ndeny contains msg if {"}, "cairn-system/base/a.rego"},
-		"a pattern that is none":  {"other,[", []string{fine}, `"[", which is no pattern`},
-		"nothing at all":          {"", nil, "no key that ends in"},
-		"a misspelled name":       {"", []string{fine, "b.reg0=package main"}, "cairn-system/base/b.reg0 ends in none of .rego, .yaml and .yml"},
+		"text that is no policy": {"infra", []string{"a.rego=package main\ndeny contains msg if {"},
+			"cairn-system/base/a.rego"},
+		"a pattern that is none": {"other,[", []string{fine}, `"[", which is no pattern`},
+		"nothing at all":         {"", nil, "no key that ends in"},
+		"a misspelled name": {"", []string{fine, "b.reg0=package main"},
+			"cairn-system/base/b.reg0 ends in none of .rego, .yaml and .yml"},
 		"one beside another file": {"", []string{fine, "b.yaml=validations: {"}, "cairn-system/base/b.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,9 +259,11 @@ func TestStackPoliciesCannotWeakenRequiredPolicies(t *testing.T) {
 	c := newFixture(t)
 	c.planIs(aPlan)
 	const lib = "lib.rego=package lib\nallowed contains x if some x in "
-	c.require("base", "", lib+`["b"]`, "main.rego=package main\ndeny contains msg if { some c in input.resource_changes; not c.name in data.lib.allowed; msg := c.name }")
+	c.require("base", "", lib+`["b"]`, "main.rego=package main\ndeny contains msg if { some c in "+
+		"input.resource_changes; not c.name in data.lib.allowed; msg := c.name }")
 	for _, name := range []string{"base", "cairn-system"} {
-		c.own(name, lib+`["a"]`, "main.rego=package main\nwarn contains msg if { some msg in data.lib.allowed; msg == \"z\" }")
+		c.own(name, lib+`["a"]`, "main.rego=package main\nwarn contains msg if { some msg in data.lib.allowed; "+
+			"msg == \"z\" }")
 	}
 	v, _, err := c.Result(t.Context(), c.run, c.digest)
 	if err != nil || v == nil || v.Denied() != 1 || v.Findings[0].Message != "a" {
@@ -270,7 +278,9 @@ func TestCanceledEvaluationIsNotStored(t *testing.T) {
 	c.own("rules", fine)
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.ask(cut, "uid-1", []rules{{name: "rules", files: map[string]string{"a.yaml": strings.TrimPrefix(fine, "a.yaml=")}}}, []byte(aPlan)); !errors.Is(err, context.Canceled) {
+	if _, err := c.ask(cut, "uid-1",
+		[]rules{{name: "rules", files: map[string]string{"a.yaml": strings.TrimPrefix(fine, "a.yaml=")}}},
+		[]byte(aPlan)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	var releases []func()
@@ -345,7 +355,8 @@ func TestInterruptedPoliciesDenyAfterThreeEvaluations(t *testing.T) {
 	really := c.Evaluate
 	c.Evaluate = over
 	for range mostTries - 1 {
-		if v, asked, err := c.Result(t.Context(), c.run, c.digest); v != nil || !asked || !errors.Is(err, policy.ErrCutOff) {
+		if v, asked, err := c.Result(t.Context(), c.run, c.digest); v != nil || !asked ||
+			!errors.Is(err, policy.ErrCutOff) {
 			t.Fatalf("got %v, %v, %v", v, asked, err)
 		}
 	}
@@ -359,7 +370,8 @@ func TestInterruptedPoliciesDenyAfterThreeEvaluations(t *testing.T) {
 	c.Evaluate = really // and nothing is kept of it
 	c.expect(true, 1)
 	c.run, c.Evaluate = first, over
-	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the policies were cut off after 10s")
+	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the "+
+		"policies were cut off after 10s")
 	c.Evaluate = really
 	c.expect(true, 1, "Deny rules: ")
 }
@@ -372,7 +384,8 @@ func TestPoliciesOverTheirLimitDenyAtOnce(t *testing.T) {
 	c.Evaluate = func(context.Context, []policy.Module, []byte) (runnerapi.PolicyResult, error) {
 		return runnerapi.PolicyResult{}, fmt.Errorf("rules/a.yaml: %w memory: more than 512 MiB", policy.ErrTooMuch)
 	}
-	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the policies took too much memory")
+	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the "+
+		"policies took too much memory")
 }
 
 // A runner waits for so long, however many policies there are.
@@ -389,7 +402,8 @@ func TestPoliciesShareOneDeadline(t *testing.T) {
 	}
 	from := time.Now()
 	c.expect(true, 2)
-	if len(until) != 2 || until[0] != until[1] || until[0].Before(from) || until[0].After(time.Now().Add(waitForCheck)) {
+	if len(until) != 2 || until[0] != until[1] || until[0].Before(from) ||
+		until[0].After(time.Now().Add(waitForCheck)) {
 		t.Errorf("from %s on: %s", from, until)
 	}
 }
@@ -425,14 +439,18 @@ func TestFindingsAreLimited(t *testing.T) {
 	c := newFixture(t)
 	c.planIs(aPlan)
 	for i := range 3 {
-		c.own(fmt.Sprint("rules-", i), "a.rego=package main\nwarn contains msg if { some i in numbers.range(1, 150); msg := sprintf(\"%d\", [i]) }")
+		c.own(fmt.Sprint("rules-", i), "a.rego=package main\nwarn contains msg if { some i in numbers.range(1, 150); "+
+			"msg := sprintf(\"%d\", [i]) }")
 	}
 	for i := range 2 {
-		c.own(fmt.Sprint("asks-", i), "a.rego=package main\nrequire_approval contains msg if { some i in numbers.range(1, 250); msg := sprintf(\"%d\", [i]) }")
+		c.own(fmt.Sprint("asks-", i), "a.rego=package main\nrequire_approval contains msg if { some i in "+
+			"numbers.range(1, 250); msg := sprintf(\"%d\", [i]) }")
 	}
 	c.require("base", "", refuses)
 	v, _, err := c.Result(t.Context(), c.run, c.digest)
-	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != runnerapi.Deny || v.Denied() != 1 || v.ApprovalRequired() != 500 || v.Warned() != 450 {
-		t.Errorf("%d findings, %d denied, %d require an approval, %d warned, %v", len(v.Findings), v.Denied(), v.ApprovalRequired(), v.Warned(), err)
+	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != runnerapi.Deny || v.Denied() != 1 ||
+		v.ApprovalRequired() != 500 || v.Warned() != 450 {
+		t.Errorf("%d findings, %d denied, %d require an approval, %d warned, %v", len(v.Findings), v.Denied(),
+			v.ApprovalRequired(), v.Warned(), err)
 	}
 }

@@ -108,7 +108,8 @@ func requirementOf(cm *corev1.ConfigMap) requirement {
 		}
 		if _, err := path.Match(pattern, ""); err != nil { // its namespaces are unknown
 			q.namespaces = nil
-			q.rules.wrong = fmt.Sprintf("the annotation %s of %s has %q, which is no pattern", namespacesAnnotation, name, pattern)
+			q.rules.wrong = fmt.Sprintf("the annotation %s of %s has %q, which is no pattern", namespacesAnnotation,
+				name, pattern)
 			break
 		}
 		q.namespaces = append(q.namespaces, pattern)

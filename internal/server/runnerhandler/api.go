@@ -81,9 +81,10 @@ type API struct {
 
 // New creates an API.
 func New(o Options) *API {
-	return &API{Options: o, sessions: newSessions(o.Bucket), progress: newProgress(o.Reports, o.Log), memory: httpbackend.StateMemory{
-		Semaphore: tenant.NewSemaphore(bodyMemory, bodyPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
-	}}
+	return &API{Options: o, sessions: newSessions(o.Bucket), progress: newProgress(o.Reports, o.Log),
+		memory: httpbackend.StateMemory{
+			Semaphore: tenant.NewSemaphore(bodyMemory, bodyPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
+		}}
 }
 
 // Flush writes the reports of runners that are due until ctx is done, and then all that wait.
@@ -131,7 +132,8 @@ func (s *API) AddRoutes(mux *http.ServeMux) {
 		handle("GET /v1/engines/{name}", httpapi.LongTimeout, current, e.find)
 		handle("GET /v1/engines/{name}/{version}", httpapi.LongTimeout, current, e.program)
 	}
-	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", httpapi.LongTimeout, current, provider(s.Providers))
+	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", httpapi.LongTimeout, current,
+		provider(s.Providers))
 	from(s.Pods.AuthenticateDeleted, "POST /v1/journal", httpapi.ShortTimeout, owns(named), s.appendJournal)
 	handle("GET /v1/journal", httpapi.LongTimeout, current, s.journal)
 	handle("POST /v1/steps", httpapi.ShortTimeout, named, s.report)

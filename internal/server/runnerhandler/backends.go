@@ -46,10 +46,12 @@ func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err != nil {
 		return err
 	}
-	answer := runnerapi.Followed{Push: verdict.Action == decision.FollowPush, Force: verdict.Force, Wrote: verdict.Action == decision.FollowWrite}
+	answer := runnerapi.Followed{Push: verdict.Action == decision.FollowPush, Force: verdict.Force,
+		Wrote: verdict.Action == decision.FollowWrite}
 	if moved != nil {
 		answer.Moved = moved.By
-		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "backend", kind, "by", moved.By)
+		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run",
+			c.RunName, "backend", kind, "by", moved.By)
 		s.recordMove(r.Context(), c, kind, moved)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, answer)
@@ -64,5 +66,6 @@ func (s *API) recordMove(ctx context.Context, c Caller, kind string, moved *v1al
 	if err := s.Live.Get(ctx, c.Key(), st); err != nil {
 		return // the log has it too
 	}
-	s.Events.Eventf(st, nil, corev1.EventTypeNormal, v1alpha1.EventStateMigrated, "Move", "Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
+	s.Events.Eventf(st, nil, corev1.EventTypeNormal, v1alpha1.EventStateMigrated, "Move",
+		"Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
 }

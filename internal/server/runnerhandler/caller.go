@@ -63,7 +63,8 @@ func current(c Caller) error {
 		return err
 	}
 	if a, _ := decision.CurrentAttempt(c.Run, c.Holder()); a.Phase == v1alpha1.AttemptBuild {
-		return httpapi.Errorf(http.StatusForbidden, "attempt %d of Run %s builds an image, and gets nothing else", c.Attempt, c.RunName)
+		return httpapi.Errorf(http.StatusForbidden, "attempt %d of Run %s builds an image, and gets nothing else",
+			c.Attempt, c.RunName)
 	}
 	return nil
 }
@@ -117,18 +118,20 @@ func orHolder(s requirement) requirement {
 func owns(meets requirement) requirement {
 	return func(c Caller) error {
 		if c.Run != nil && c.Run.Spec.PullRequest != nil {
-			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a pull request, and writes nothing about Stack %s", c.RunName, c.Stack)
+			return httpapi.Errorf(http.StatusForbidden,
+				"Run %s plans a pull request, and writes nothing about Stack %s", c.RunName, c.Stack)
 		}
 		return meets(c)
 	}
 }
 
-// hasStack requires an attempt whose Stack exists. One that plans a Stack which a pull request adds must get nothing of an
-// object that has its name: an earlier Stack may have left it, or a later one may have created it.
+// hasStack requires an attempt whose Stack exists. One that plans a Stack which a pull request adds must get nothing of
+// an object that has its name: an earlier Stack may have left it, or a later one may have created it.
 func hasStack(meets requirement) requirement {
 	return func(c Caller) error {
 		if runinfo.PlansNewStack(c.Run) {
-			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a Stack that does not exist, and reads nothing of Stack %s", c.RunName, c.Stack)
+			return httpapi.Errorf(http.StatusForbidden, "Run %s plans a Stack that does not exist, and reads nothing "+
+				"of Stack %s", c.RunName, c.Stack)
 		}
 		return meets(c)
 	}
@@ -147,7 +150,8 @@ func (s *API) caller(r *http.Request, from sender, meets requirement) (Caller, e
 	}
 	number, err := strconv.ParseInt(r.Header.Get(runnerapi.AttemptHeader), 10, 32)
 	if err != nil || number < 1 {
-		return Caller{}, httpapi.Errorf(http.StatusBadRequest, "header %s has to be the number of an attempt", runnerapi.AttemptHeader)
+		return Caller{}, httpapi.Errorf(http.StatusBadRequest, "header %s has to be the number of an attempt",
+			runnerapi.AttemptHeader)
 	}
 	c := Caller{Pod: pod, Attempt: int32(number)}
 	run, err := s.Runs.ByPod(r.Context(), pod.Key(), pod.UID)
@@ -176,7 +180,8 @@ func (s *API) caller(r *http.Request, from sender, meets requirement) (Caller, e
 func (s *API) pod(r *http.Request, from sender) (auth.Pod, error) {
 	pod, err := from(r)
 	if err == nil && !s.Namespaces.Includes(pod.Namespace) {
-		return auth.Pod{}, httpapi.Errorf(http.StatusForbidden, "this installation does not serve namespace %s", pod.Namespace)
+		return auth.Pod{}, httpapi.Errorf(http.StatusForbidden, "this installation does not serve namespace %s",
+			pod.Namespace)
 	}
 	return pod, err
 }
@@ -206,7 +211,8 @@ func (s *API) readLive(ctx context.Context, c Caller) (Caller, error) {
 			return c, fmt.Errorf("read Run %s/%s: %w", c.Pod.Namespace, name, err)
 		}
 	}
-	held, err := s.State.HeldBy(ctx, c.Pod.Namespace, c.Pod.UID) // the pod's object, which names the Run, may be gone as well
+	// the pod's object, which names the Run, may be gone as well
+	held, err := s.State.HeldBy(ctx, c.Pod.Namespace, c.Pod.UID)
 	if err != nil {
 		return c, err
 	}
@@ -215,7 +221,8 @@ func (s *API) readLive(ctx context.Context, c Caller) (Caller, error) {
 	case name == "":
 		return c, httpapi.Errorf(http.StatusForbidden, "no Run names pod %s", c.Pod.Name)
 	default:
-		return c, httpapi.Errorf(http.StatusForbidden, "Run %s is gone, and pod %s does not hold the state's lock", name, c.Pod.Name)
+		return c, httpapi.Errorf(http.StatusForbidden, "Run %s is gone, and pod %s does not hold the state's lock",
+			name, c.Pod.Name)
 	}
 	c.Run, c.RunName, c.Stack = nil, held.Status.Lock.Run, held.Name
 	return c, nil

@@ -39,8 +39,9 @@ func Clamp(r runnerapi.Report) runnerapi.Report {
 	}
 	if d := r.Done; d != nil {
 		out.Done = &runnerapi.Done{
-			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
-			Image: shorten.Line(d.Image, maxKey), Saved: d.Saved, Settled: shorten.Line(d.Settled, maxKey),
+			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs),
+			Changed: clampCount(d.Changed),
+			Image:   shorten.Line(d.Image, maxKey), Saved: d.Saved, Settled: shorten.Line(d.Settled, maxKey),
 		}
 	}
 	return out
@@ -58,9 +59,11 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 		return nil
 	}
 	return &runnerapi.Failure{
-		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
+		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError,
+			runnerapi.FailurePolicyDenied,
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
-		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonDiskFull, runnerapi.ReasonFilesNotDelivered,
+		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonDiskFull,
+			runnerapi.ReasonFilesNotDelivered,
 			runnerapi.ReasonInterrupted, runnerapi.ReasonPlanMismatch, runnerapi.ReasonPreventDestroy),
 		Message: shorten.Line(f.Message, maxMessage),
 	}
@@ -82,11 +85,13 @@ func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both
 	out.Resources = nil
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
-		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: shorten.Line(r.Address, maxAddress), Action: shorten.Line(r.Action, maxName)})
+		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: shorten.Line(r.Address, maxAddress),
+			Action: shorten.Line(r.Action, maxName)})
 	}
 	out.Untracked = nil
 	for _, o := range p.Untracked[:min(len(p.Untracked), maxResources)] {
-		out.Untracked = append(out.Untracked, runnerapi.UntrackedResource{Address: shorten.Line(o.Address, maxAddress), Reason: shorten.Line(o.Reason, maxReason)})
+		out.Untracked = append(out.Untracked, runnerapi.UntrackedResource{Address: shorten.Line(o.Address, maxAddress),
+			Reason: shorten.Line(o.Reason, maxReason)})
 	}
 	return &out
 }
@@ -102,7 +107,8 @@ func clampOutputs(outputs map[string]json.RawMessage) map[string]json.RawMessage
 		if len(out) == maxOutputs {
 			break
 		}
-		if len(name) <= maxKey && utf8.ValidString(name) && 0 < len(value) && len(value) <= maxOutput && utf8.Valid(value) {
+		if len(name) <= maxKey && utf8.ValidString(name) && 0 < len(value) && len(value) <= maxOutput &&
+			utf8.Valid(value) {
 			out[name] = value
 		}
 	}

@@ -16,8 +16,10 @@ func TestClampKeepsAValidReport(t *testing.T) {
 	code, changed := int32(1), int32(7)
 	honest := runnerapi.Report{
 		Steps: []runnerapi.Step{
-			{Name: "init", State: "Succeeded"}, {Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"},
-			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
+			{Name: "init", State: "Succeeded"}, {Name: "plan", State: "Failed", ExitCode: &code,
+				Message: "Error: größe is not declared"},
+			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"},
+			{Name: "outputs", State: "Running"},
 		},
 		Done: &runnerapi.Done{
 			Failure: &runnerapi.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
@@ -51,12 +53,15 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 		Failure: &runnerapi.Failure{Class: "PodLost", Reason: long, Message: long},
 		Plan:    &runnerapi.Plan{Add: -5},
 		Changed: new(int32),
-		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
+		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""),
+			"empty": nil},
 	}}
 	for i := range 10_000 {
 		hostile.Steps = append(hostile.Steps, runnerapi.Step{Name: long, State: long, Message: long})
-		hostile.Done.Plan.Differences = append(hostile.Done.Plan.Differences, runnerapi.Difference{Address: "a.b", Action: "update"})
-		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, runnerapi.ResourceChange{Address: long, Action: long})
+		hostile.Done.Plan.Differences = append(hostile.Done.Plan.Differences,
+			runnerapi.Difference{Address: "a.b", Action: "update"})
+		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources,
+			runnerapi.ResourceChange{Address: long, Action: long})
 		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
 	}
 	*hostile.Done.Changed = -7
@@ -81,10 +86,13 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 	if len(data) > 300<<10 || !utf8.Valid(data) {
 		t.Errorf("%d bytes, valid %v", len(data), utf8.Valid(data))
 	}
-	if len(got.Steps) != maxSteps || len(got.Done.Plan.Resources) != maxResources || len(got.Done.Outputs) != maxOutputs {
-		t.Errorf("%d steps, %d resources, %d outputs", len(got.Steps), len(got.Done.Plan.Resources), len(got.Done.Outputs))
+	if len(got.Steps) != maxSteps || len(got.Done.Plan.Resources) != maxResources ||
+		len(got.Done.Outputs) != maxOutputs {
+		t.Errorf("%d steps, %d resources, %d outputs", len(got.Steps), len(got.Done.Plan.Resources),
+			len(got.Done.Outputs))
 	}
-	if s := got.Steps[0]; s.State != "Running" || strings.ContainsAny(s.Message, "\n\u2028") || len(s.Message) > maxMessage {
+	if s := got.Steps[0]; s.State != "Running" || strings.ContainsAny(s.Message, "\n\u2028") ||
+		len(s.Message) > maxMessage {
 		t.Errorf("step %+v", s)
 	}
 	if f := got.Done.Failure; f.Class != "Transient" || f.Reason != "" || got.Done.Plan.Add != 0 {

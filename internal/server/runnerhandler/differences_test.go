@@ -15,7 +15,8 @@ func TestDifferences(t *testing.T) {
 	got := differencesOf(plan.View{
 		Changes: []plan.Change{
 			{Address: "a.deleted", Action: plan.Delete, Attributes: []plan.Attribute{{Path: "id"}}},
-			{Address: `a.changed["x"]`, Action: plan.Update, Attributes: []plan.Attribute{{Path: "size"}, {Path: `tags["a/b"]`}}},
+			{Address: `a.changed["x"]`, Action: plan.Update, Attributes: []plan.Attribute{{Path: "size"},
+				{Path: `tags["a/b"]`}}},
 			{Address: "data.a.read", Action: plan.Read},
 		},
 		Outputs: []plan.Output{{Name: "ip", Action: plan.Update, Attributes: []plan.Attribute{{Path: "ip"}}}},
@@ -41,18 +42,20 @@ func TestDifferencesThatDoNotFit(t *testing.T) {
 	}
 	var large []plan.Change
 	for i := range 40 {
-		large = append(large, plan.Change{Address: fmt.Sprintf("a.b[%d]", i), Action: plan.Update, Attributes: attribute(strings.Repeat("a", 250))[0].Attributes})
+		large = append(large, plan.Change{Address: fmt.Sprintf("a.b[%d]", i), Action: plan.Update,
+			Attributes: attribute(strings.Repeat("a", 250))[0].Attributes})
 	}
 	for name, tt := range map[string]struct {
 		changes []plan.Change
 		fit     bool
 	}{
-		"as many as there may be":        {many[1:], true},
-		"one more":                       {many, false},
-		"a path as long as it may be":    {attribute(strings.Repeat("a", maxAttribute)), true},
-		"a longer path":                  {attribute(strings.Repeat("a", maxAttribute+1)), false},
-		"a path of two lines":            {attribute("a\nb"), false},
-		"an address longer than a cut":   {[]plan.Change{{Address: strings.Repeat("a", maxAddress+1), Action: plan.Delete}}, false},
+		"as many as there may be":     {many[1:], true},
+		"one more":                    {many, false},
+		"a path as long as it may be": {attribute(strings.Repeat("a", maxAttribute)), true},
+		"a longer path":               {attribute(strings.Repeat("a", maxAttribute+1)), false},
+		"a path of two lines":         {attribute("a\nb"), false},
+		"an address longer than a cut": {
+			[]plan.Change{{Address: strings.Repeat("a", maxAddress+1), Action: plan.Delete}}, false},
 		"more text than a status is for": {large, false},
 	} {
 		if got := differencesOf(plan.View{Changes: tt.changes}); (got != nil) != tt.fit {

@@ -33,7 +33,8 @@ func startDownloading(r *http.Request, otherwise time.Duration) downloading {
 }
 
 // later responds with the progress of the download, or that its source does not answer; false when neither applies.
-func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error, unreachable bool) (bool, error) {
+func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error,
+	unreachable bool) (bool, error) {
 	answer := runnerapi.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
 	switch {
 	case !d.reportsProgress || err == nil || d.request.Context().Err() != nil:

@@ -62,7 +62,8 @@ func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return engineError(err)
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size, Unsigned: p.Unsigned})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest,
+		Size: p.Size, Unsigned: p.Unsigned})
 }
 
 // program serves the program of a version.
@@ -105,11 +106,13 @@ func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, er
 	}
 	its := release.Product(cmp.Or(doc.Engine.Name, v1alpha1.EngineOpenTofu))
 	if product != its && !engine.Runs(string(its), string(product)) {
-		return "", platform{}, httpapi.Errorf(http.StatusForbidden, "%.40q is not the engine of Run %s", product, c.RunName)
+		return "", platform{}, httpapi.Errorf(http.StatusForbidden, "%.40q is not the engine of Run %s",
+			product, c.RunName)
 	}
 	p := platform{cmp.Or(query.Get("os"), "linux"), cmp.Or(query.Get("arch"), "amd64")}
 	if !slices.Contains(platforms(), p) {
-		return "", platform{}, httpapi.Errorf(http.StatusUnprocessableEntity, "engines are not given out for %.40q on %.40q", p.os, p.arch)
+		return "", platform{}, httpapi.Errorf(http.StatusUnprocessableEntity,
+			"engines are not given out for %.40q on %.40q", p.os, p.arch)
 	}
 	return product, p, nil
 }
@@ -121,7 +124,8 @@ func engineError(err error) error {
 		return err
 	case errors.Is(err, release.ErrUnknownProduct), errors.Is(err, release.ErrNoVersion):
 		return httpapi.Errorf(http.StatusUnprocessableEntity, "%v", err)
-	case errors.Is(err, sigverify.ErrSignature), errors.Is(err, release.ErrChecksum), errors.Is(err, release.ErrMalformed):
+	case errors.Is(err, sigverify.ErrSignature), errors.Is(err, release.ErrChecksum),
+		errors.Is(err, release.ErrMalformed):
 		return httpapi.Errorf(http.StatusFailedDependency, "%v", err)
 	}
 	return err

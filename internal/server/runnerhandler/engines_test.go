@@ -61,7 +61,8 @@ func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *runnerapi.
 // mirrored gives Releases that are all from a mirror.
 func mirrored(t *testing.T, m *releases.Mirror) *release.Releases {
 	t.Helper()
-	o := release.Options{Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}}
+	o := release.Options{Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{},
+		Keys: map[release.Product][]string{}}
 	for _, p := range []release.Product{release.OpenTofu, release.Terraform, release.Terragrunt} {
 		o.Mirrors[p], o.Keys[p] = m.URL, []string{m.Key}
 	}
@@ -83,7 +84,8 @@ func TestRunnerDownloadsItsEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for constraint, want := range map[string]struct{ version, program string }{"~> 1.8.0": {"1.8.0", "one"}, "": {"1.9.1", "two"}} {
+	for constraint, want := range map[string]struct{ version, program string }{"~> 1.8.0": {"1.8.0", "one"},
+		"": {"1.9.1", "two"}} {
 		got, err := c.Engine(t.Context(), "OpenTofu", constraint, "linux", "arm64", goOn)
 		if err != nil {
 			t.Fatal(err)
@@ -99,13 +101,15 @@ func TestRunnerDownloadsItsEngine(t *testing.T) {
 			t.Errorf("%q, %v", data, err)
 		}
 	}
-	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "linux", "arm64", file, 2); !errors.Is(err, runnerapi.ErrTooLarge) {
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "linux", "arm64", file, 2); !errors.Is(err,
+		runnerapi.ErrTooLarge) {
 		t.Errorf("a program that is larger than it may be: %v", err)
 	}
 }
 
 func TestEngineDownloadErrors(t *testing.T) {
-	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: []byte("one")},
+	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64",
+		Program: []byte("one")},
 		releases.Release{Product: "OpenTofu", Version: "1.7.0", OS: "linux", Arch: "amd64", Program: []byte("old")},
 		releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")})
 	m.Write("opentofu/1.7.0/tofu_1.7.0_linux_amd64.zip", []byte("evil"))
@@ -119,19 +123,26 @@ func TestEngineDownloadErrors(t *testing.T) {
 		code                    int // 0 is success
 		says                    string
 	}{
-		"the Run's engine":                     {from, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
-		"the engine of a Run that names none":  {from, "", "OpenTofu", "1.8.0", "linux", "amd64", 0, ""},
-		"the engine beneath Terragrunt":        {from, "Terragrunt", "OpenTofu", "1.8.0", "linux", "", 0, ""},
-		"another engine than the Run's":        {from, "OpenTofu", "Terragrunt", "1.8.0", "", "", 403, "not the engine of Run net-1"},
-		"Terragrunt for a Run of its engine":   {from, "Terraform", "Terragrunt", "0.99.0", "", "", 403, "not the engine"},
-		"an engine that is unknown":            {from, "Pulumi", "Pulumi", "1.8.0", "", "", 422, "no such engine"},
-		"a version that there is not":          {from, "OpenTofu", "OpenTofu", "1.8.7", "", "", 422, "near it are 1.8.0, 1.7.0"},
-		"a version that leads elsewhere":       {from, "OpenTofu", "OpenTofu", "../1.8.0", "", "", 422, "there is no such version"},
-		"a platform without a release":         {from, "OpenTofu", "OpenTofu", "1.8.0", "darwin", "arm64", 422, "near it are"},
-		"a platform that no runner has":        {from, "OpenTofu", "OpenTofu", "1.8.0", "plan9", "amd64", 422, "not given out"},
-		"a release with a wrong checksum":      {from, "OpenTofu", "OpenTofu", "1.7.0", "", "", 424, "checksum"},
-		"a release with a wrong signature":     {from, "Terraform", "Terraform", "1.5.7", "", "", 424, "signature"},
-		"a program that changed under the eye": {damaged{from, t.TempDir()}, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
+		"the Run's engine":                    {from, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
+		"the engine of a Run that names none": {from, "", "OpenTofu", "1.8.0", "linux", "amd64", 0, ""},
+		"the engine beneath Terragrunt":       {from, "Terragrunt", "OpenTofu", "1.8.0", "linux", "", 0, ""},
+		"another engine than the Run's": {from, "OpenTofu", "Terragrunt", "1.8.0", "", "", 403,
+			"not the engine of Run net-1"},
+		"Terragrunt for a Run of its engine": {from, "Terraform", "Terragrunt", "0.99.0", "", "", 403,
+			"not the engine"},
+		"an engine that is unknown": {from, "Pulumi", "Pulumi", "1.8.0", "", "", 422, "no such engine"},
+		"a version that there is not": {from, "OpenTofu", "OpenTofu", "1.8.7", "", "", 422,
+			"near it are 1.8.0, 1.7.0"},
+		"a version that leads elsewhere": {from, "OpenTofu", "OpenTofu", "../1.8.0", "", "", 422,
+			"there is no such version"},
+		"a platform without a release": {from, "OpenTofu", "OpenTofu", "1.8.0", "darwin", "arm64", 422,
+			"near it are"},
+		"a platform that no runner has": {from, "OpenTofu", "OpenTofu", "1.8.0", "plan9", "amd64", 422,
+			"not given out"},
+		"a release with a wrong checksum":  {from, "OpenTofu", "OpenTofu", "1.7.0", "", "", 424, "checksum"},
+		"a release with a wrong signature": {from, "Terraform", "Terraform", "1.5.7", "", "", 424, "signature"},
+		"a program that changed under the eye": {damaged{from, t.TempDir()}, "OpenTofu", "OpenTofu", "1.8.0", "",
+			"", 0, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +161,8 @@ func TestEngineDownloadErrors(t *testing.T) {
 				got = nil
 			}
 			for what, err := range map[string]error{"the release": found, "the program": got} {
-				if runnerapi.Code(err) != test.code || (err == nil) != (test.code == 0) || !strings.Contains(fmt.Sprint(err), test.says) {
+				if runnerapi.Code(err) != test.code || (err == nil) != (test.code == 0) ||
+					!strings.Contains(fmt.Sprint(err), test.says) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -171,7 +183,8 @@ func giveUp(d runnerapi.Download) error {
 // A runner receives the progress of a download, and the engine after it is downloaded.
 func TestRunnerReceivesDownloadProgress(t *testing.T) {
 	program := bytes.Repeat([]byte("x"), 100_000)
-	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: program})
+	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64",
+		Program: program})
 	const archive = "/opentofu/1.8.0/tofu_1.8.0_linux_amd64.zip"
 	size, goesOn := len(m.Read(archive[1:])), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,19 +201,22 @@ func TestRunnerReceivesDownloadProgress(t *testing.T) {
 	}))
 	t.Cleanup(slow.Close)
 	from, err := release.New(release.Options{
-		Egress: egresstest.Loopback(), Dir: t.TempDir(), Mirrors: map[release.Product]string{release.OpenTofu: slow.URL}, Keys: map[release.Product][]string{release.OpenTofu: {m.Key}},
+		Egress: egresstest.Loopback(), Dir: t.TempDir(),
+		Mirrors: map[release.Product]string{release.OpenTofu: slow.URL},
+		Keys:    map[release.Product][]string{release.OpenTofu: {m.Key}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = from.Close() })
 	var received []runnerapi.Download
-	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64", func(d runnerapi.Download) error {
-		if received = append(received, d); d.Received == 40_000 {
-			close(goesOn)
-		}
-		return nil
-	})
+	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64",
+		func(d runnerapi.Download) error {
+			if received = append(received, d); d.Received == 40_000 {
+				close(goesOn)
+			}
+			return nil
+		})
 	if err != nil || got.Version != "1.8.0" || len(received) == 0 {
 		t.Fatalf("%+v, %v, %+v", got, err, received)
 	}
@@ -226,7 +242,8 @@ func TestRunnerReceivesUnreachableMirrorError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "", "", file, 100); runnerapi.Code(err) != 503 || !strings.Contains(err.Error(), "try again") {
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "", "", file, 100); runnerapi.Code(err) != 503 ||
+		!strings.Contains(err.Error(), "try again") {
 		t.Errorf("%v", err)
 	}
 }

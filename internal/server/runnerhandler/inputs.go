@@ -30,7 +30,8 @@ func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 		return refused
 	}
 	if c.Run.Spec.Operation != v1alpha1.OperationApply {
-		return httpapi.Errorf(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied", c.RunName)
+		return httpapi.Errorf(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied",
+			c.RunName)
 	}
 	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, largestInputs, jsonWeight, 0)
 	if err != nil {
@@ -82,7 +83,8 @@ func (s *API) source(w http.ResponseWriter, r *http.Request, c Caller) error {
 		return err
 	}
 	digest, want := r.PathValue("digest"), doc.Source
-	if a, _ := decision.CurrentAttempt(c.Run, c.Holder()); a != nil && a.Phase == v1alpha1.AttemptBuild && doc.Build != nil {
+	if a, _ := decision.CurrentAttempt(c.Run, c.Holder()); a != nil && a.Phase == v1alpha1.AttemptBuild &&
+		doc.Build != nil {
 		want = doc.Build.Source
 	}
 	if digest != want || !httpapi.IsDigest(digest) {
@@ -100,7 +102,8 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	}
 	stack, output := r.PathValue("stack"), r.PathValue("output")
 	if !uses(doc, stack, output) {
-		return httpapi.Errorf(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
+		return httpapi.Errorf(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of "+
+			"Stack %.80q", c.RunName, output, stack)
 	}
 	user := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: c.Pod.Namespace, Name: c.Stack}}
 	of := user.KeyOf(stack)
@@ -114,14 +117,16 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	defer free()
 	found, is, err := s.State.Output(r.Context(), of, output)
 	if errors.Is(err, state.ErrNone) {
-		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s is gone since Run %s was created", output, stack, c.RunName)
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s is gone since Run %s was created", output,
+			stack, c.RunName)
 	}
 	if err != nil {
 		return err
 	}
 	was := doc.Versions["Stack/"+user.NameOf(of)+"#"+output]
 	if was == "" || was != is {
-		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was created", output, stack, c.RunName)
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was created", output,
+			stack, c.RunName)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Output{Value: found.Value, Sensitive: found.Sensitive})
@@ -144,8 +149,9 @@ func (s *API) checkGrant(ctx context.Context, c Caller, stack types.NamespacedNa
 	if grants.Allow(v1alpha1.GrantStack, c.Pod.Namespace, stack) {
 		return nil
 	}
-	return httpapi.Errorf(http.StatusUnprocessableEntity, "no StackGrant in namespace %s allows Stacks of namespace %s to use "+
-		"outputs of Stack %s", stack.Namespace, c.Pod.Namespace, stack.Name)
+	return httpapi.Errorf(http.StatusUnprocessableEntity,
+		"no StackGrant in namespace %s allows Stacks of namespace %s to use "+
+			"outputs of Stack %s", stack.Namespace, c.Pod.Namespace, stack.Name)
 }
 
 // uses returns true if a variable takes its value from an output of a Stack.

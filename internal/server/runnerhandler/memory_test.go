@@ -81,7 +81,8 @@ func TestNamespaceLeavesMemoryForOthers(t *testing.T) {
 				}
 				soon, late := context.WithTimeout(t.Context(), time.Hour)
 				defer late()
-				r := httptest.NewRequestWithContext(soon, http.MethodPost, "/", strings.NewReader(strings.Repeat(" ", httpapi.LargeBody+1)))
+				r := httptest.NewRequestWithContext(soon, http.MethodPost, "/",
+					strings.NewReader(strings.Repeat(" ", httpapi.LargeBody+1)))
 				if err := test.then(s, r); err != nil {
 					t.Errorf("that of another namespace does not go through: %v", err)
 				}
@@ -113,15 +114,19 @@ func TestDocumentsOfLargePlansAreStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := buckettest.New(t)
-				s := New(Options{Bucket: b, Catalog: listing.NewCatalog(), Policies: policyeval.New(policyeval.Options{Bucket: b})})
+				s := New(Options{Bucket: b, Catalog: listing.NewCatalog(),
+					Policies: policyeval.New(policyeval.Options{Bucket: b})})
 				run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "net-1", UID: "run"}}
-				run.Spec.Cause.Type, run.Spec.Operation = v1alpha1.CauseDrift, v1alpha1.OperationPlan // which no policy evaluates
+				// which no policy evaluates
+				run.Spec.Cause.Type, run.Spec.Operation = v1alpha1.CauseDrift, v1alpha1.OperationPlan
 				run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, PodUID: "pod"}}
-				c := Caller{Pod: auth.Pod{Namespace: "shop", UID: "pod"}, Attempt: 1, RunName: "net-1", Stack: "net", Run: run}
+				c := Caller{Pod: auth.Pod{Namespace: "shop", UID: "pod"}, Attempt: 1, RunName: "net-1", Stack: "net",
+					Run: run}
 				body := `{"plan": {"format_version": "1.2"}` + strings.Repeat(" ", test.size) + "}"
 				var all sync.WaitGroup
 				for i := range test.plans {
-					digest, err := b.PutHashed(t.Context(), artifact.PlanFolder(run), strings.NewReader(fmt.Sprint("only the engine reads it ", i)), 100)
+					digest, err := b.PutHashed(t.Context(), artifact.PlanFolder(run),
+						strings.NewReader(fmt.Sprint("only the engine reads it ", i)), 100)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -125,7 +125,8 @@ func (s *API) prepareState(ctx context.Context, c Caller, order runnerapi.Order)
 		failure.Class = runnerapi.FailureTransient
 	}
 	report := Clamp(runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
-	s.Log.Warn("no order: the state could not be corrected", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
+	s.Log.Warn("no order: the state could not be corrected", "namespace", c.Pod.Namespace, "stack", order.Stack,
+		"run", order.Run,
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
 	return runnerapi.Order{Kind: runnerapi.OrderWait}, err
@@ -233,7 +234,8 @@ func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
 		return refused
 	}
 	if f := attempt.Failure; attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
-		return httpapi.Errorf(http.StatusForbidden, "attempt %d of Run %s was given up: %s", c.Attempt, c.RunName, f.Message)
+		return httpapi.Errorf(http.StatusForbidden, "attempt %d of Run %s was given up: %s", c.Attempt,
+			c.RunName, f.Message)
 	}
 	if done.Plan == nil {
 		return nil

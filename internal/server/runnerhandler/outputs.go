@@ -48,7 +48,8 @@ func (s *API) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) err
 	return nil
 }
 
-func (s *API) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack, outputs runnerapi.Outputs) error {
+func (s *API) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack,
+	outputs runnerapi.Outputs) error {
 	if to.Secret != nil {
 		if err := s.publishSecret(ctx, to.Secret.Name, stack, outputs); err != nil {
 			return err
@@ -75,7 +76,8 @@ func (s *API) publishSecret(ctx context.Context, name string, stack *v1alpha1.St
 		})
 }
 
-func (s *API) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack, outputs runnerapi.Outputs) error {
+func (s *API) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack,
+	outputs runnerapi.Outputs) error {
 	data, err := configMapData(outputs)
 	if err != nil {
 		return err

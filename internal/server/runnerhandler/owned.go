@@ -33,8 +33,8 @@ func (s *API) owned(
 		return fmt.Errorf("read %s %s: %w", kind, key, err)
 	}
 	if !missing && (!belongs(o, stack) || !ours()) {
-		return httpapi.Errorf(http.StatusConflict, "%s %s exists and is not of Stack %s: it is left alone. Choose another name, or "+
-			"delete it", kind, key.Name, stack.Name)
+		return httpapi.Errorf(http.StatusConflict, "%s %s exists and is not of Stack %s: it is left alone. Choose "+
+			"another name, or delete it", kind, key.Name, stack.Name)
 	}
 	changed := own(o, key, stack)
 	if !change() && !changed && !missing {
@@ -100,12 +100,14 @@ func checkData[V ~string | ~[]byte](what string, data map[string]V) error {
 	size := 0
 	for name, value := range data {
 		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
-			return httpapi.Errorf(http.StatusUnprocessableEntity, "%s %.300q cannot be a key of an object: %s", what, name, errs[0])
+			return httpapi.Errorf(http.StatusUnprocessableEntity, "%s %.300q cannot be a key of an object: %s", what,
+				name, errs[0])
 		}
 		size += len(name) + len(value)
 	}
 	if size > largestObject {
-		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "the %ss have %d bytes, and an object takes %d", what, size, largestObject)
+		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "the %ss have %d bytes, and an object takes %d", what,
+			size, largestObject)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ func TestPartsOfAPlanHaveNoSecrets(t *testing.T) {
 	s := &API{Options: Options{Fingerprint: func(message []byte) string { return "hash of " + string(message) }}}
 	of := func(second string) map[string]string {
 		return s.fingerprintsOf([]fingerprint.Part{
-			{Name: `test.a["hunter2"]`, Text: []byte("1")}, {Name: `test.a["hunter3"]`, Text: []byte(second)}, {Name: "output vpc", Text: []byte("x")},
+			{Name: `test.a["hunter2"]`, Text: []byte("1")}, {Name: `test.a["hunter3"]`, Text: []byte(second)},
+			{Name: "output vpc", Text: []byte("x")},
 		}, []string{"hunter2", "hunter3"})
 	}
 	before := of("2")

@@ -27,9 +27,11 @@ const largestPlan = 256 << 20
 // putPlan keeps a saved plan under its digest.
 func (s *API) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if r.ContentLength > largestPlan {
-		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "a plan of %d bytes, at most %d are taken", r.ContentLength, largestPlan)
+		return httpapi.Errorf(http.StatusRequestEntityTooLarge, "a plan of %d bytes, at most %d are taken",
+			r.ContentLength, largestPlan)
 	}
-	digest, err := s.Bucket.PutHashed(r.Context(), artifact.PlanFolder(c.Run), http.MaxBytesReader(w, r.Body, largestPlan), largestPlan)
+	digest, err := s.Bucket.PutHashed(r.Context(), artifact.PlanFolder(c.Run),
+		http.MaxBytesReader(w, r.Body, largestPlan), largestPlan)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,8 @@ func (s *API) putPlanDocument(w http.ResponseWriter, r *http.Request, c Caller) 
 		return err
 	}
 	// One acquisition for all: who waits for more of a budget while holding a part of it may wait for ever.
-	body, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, runnerapi.LargestPlanDocument, planJSONWeight,
+	body, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, runnerapi.LargestPlanDocument,
+		planJSONWeight,
 		artifact.PlanFileMemory)
 	if err != nil {
 		return err
@@ -127,7 +130,8 @@ func verifyMode(run *v1alpha1.Run, f *planfile.File) error {
 func documentOf(f *planfile.File, digest string, shown []byte) ([]byte, error) {
 	document, err := f.Document(shown)
 	if differs := (*planfile.Mismatch)(nil); errors.As(err, &differs) {
-		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v", digest, differs)
+		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the JSON does not describe plan %s: %v",
+			digest, differs)
 	}
 	if errors.Is(err, planfile.ErrTooManyValues) {
 		return nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "%v", err)
@@ -267,7 +271,8 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	}
 	changes := f.Changes()
 	n := changes.Counts()
-	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace, n.Import, n.Forget
+	p.Add, p.Change, p.Destroy, p.Replace, p.Import, p.Forget = n.Add, n.Change, n.Destroy, n.Replace,
+		n.Import, n.Forget
 	p.Invoke, p.Refresh, p.Partial = n.Invoke, n.Refresh, shorten.Line(f.Partial(), maxReason)
 	p.Outputs, p.MoreOutputs = listOutputs(f.Outputs())
 	secrets := redact.New()
@@ -275,7 +280,8 @@ func (s *API) describePlan(ctx context.Context, c Caller, p *runnerapi.Plan) err
 	p.Resources, p.Secrets = nil, nil
 	for _, r := range changes[:min(len(changes), maxResources)] {
 		address := plan.HideKeys(r.Address, secrets.String)
-		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: shorten.Line(address, maxAddress), Action: string(r.Action)})
+		p.Resources = append(p.Resources, runnerapi.ResourceChange{Address: shorten.Line(address, maxAddress),
+			Action: string(r.Action)})
 	}
 	return nil
 }

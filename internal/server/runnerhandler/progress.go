@@ -150,7 +150,8 @@ func (p *progress) write(ctx context.Context, pod *podReports) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	if err := p.to.Report(ctx, c.run(), c.Pod.UID, c.Attempt, *report); err != nil {
-		p.log.Warn("progress not written", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "error", err)
+		p.log.Warn("progress not written", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt",
+			c.Attempt, "error", err)
 	}
 	p.mu.Lock()
 	p.release(c.Pod.UID)

@@ -26,11 +26,13 @@ type written struct {
 	err   error
 }
 
-func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UID, attempt int32, r runnerapi.Report) error {
+func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UID, attempt int32,
+	r runnerapi.Report) error {
 	time.Sleep(w.took)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.got = append(w.got, fmt.Sprintf("%s %s/%d: %d steps, done %v", time.Since(w.began), pod, attempt, len(r.Steps), r.Done != nil))
+	w.got = append(w.got, fmt.Sprintf("%s %s/%d: %d steps, done %v", time.Since(w.began), pod, attempt, len(r.Steps),
+		r.Done != nil))
 	return w.err
 }
 

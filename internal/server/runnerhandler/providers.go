@@ -26,7 +26,8 @@ func provider(from *providers.Mirror) func(http.ResponseWriter, *http.Request, C
 		ctx := startDownloading(r, longestDownloadWait)
 		defer ctx.cancel()
 		later := func(what string, err error) error {
-			away := err != nil && ctx.Err() == nil && !errors.Is(err, providers.ErrNotFound) && !errors.Is(err, providers.ErrVerify)
+			away := err != nil && ctx.Err() == nil && !errors.Is(err, providers.ErrNotFound) &&
+				!errors.Is(err, providers.ErrVerify)
 			if answered, err := ctx.later(w, what, from.Progress(p), err, away); answered || err != nil {
 				return err
 			}

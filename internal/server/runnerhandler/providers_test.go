@@ -22,9 +22,10 @@ func mirrorServer(t *testing.T, from *providers.Mirror) string {
 	t.Helper()
 	s := New(Options{Log: slog.New(slog.DiscardHandler)})
 	mux := http.NewServeMux()
-	mux.Handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", s.answer(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
-		return Caller{}, provider(from)(w, r, Caller{})
-	}))
+	mux.Handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}",
+		s.answer(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
+			return Caller{}, provider(from)(w, r, Caller{})
+		}))
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
 	return web.URL + "/v1/providers/"
@@ -69,7 +70,8 @@ func TestProviderMirrorImplementsTheEnginesProtocol(t *testing.T) {
 		t.Error(code, kind, len(body))
 	}
 	for path, want := range map[string]string{
-		"9.9.9.json": "not in the mirror", "x.json": "is no version", "x": "is no archive", "..%2findex.json": "is no version",
+		"9.9.9.json": "not in the mirror", "x.json": "is no version", "x": "is no archive",
+		"..%2findex.json": "is no version",
 		"terraform-provider-cloud_9.9.9_linux_amd64.zip": "not in the mirror",
 		"terraform-provider-other_1.1.0_linux_amd64.zip": "is no archive",
 		"../other/index.json":                            "not in the mirror",
@@ -92,7 +94,8 @@ func TestProviderMirrorImplementsTheEnginesProtocol(t *testing.T) {
 }
 
 func TestProviderMirrorErrors(t *testing.T) {
-	if code, _, body := get(t, mirrorServer(t, nil)+"example.com/acme/cloud/index.json"); code != 404 || !strings.Contains(body, "no mirror of providers") {
+	if code, _, body := get(t, mirrorServer(t, nil)+"example.com/acme/cloud/index.json"); code != 404 ||
+		!strings.Contains(body, "no mirror of providers") {
 		t.Error(code, body)
 	}
 	for _, test := range []struct {
@@ -145,7 +148,8 @@ func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 		t.Fatal(code, body)
 	}
 	d := progress(file)
-	if d.What != registrytest.Host+"/acme/cloud 1.1.0" || !strings.HasPrefix(d.From, "https://"+registrytest.Host) || d.Unreachable != "" {
+	if d.What != registrytest.Host+"/acme/cloud 1.1.0" || !strings.HasPrefix(d.From, "https://"+registrytest.Host) ||
+		d.Unreachable != "" {
 		t.Errorf("%+v", d)
 	}
 	close(goesOn)
@@ -153,7 +157,8 @@ func TestRunnerReceivesProviderDownloadProgress(t *testing.T) {
 		t.Error(code, len(body))
 	}
 	registry.Answer(func(string, int, []byte) (int, []byte) { return http.StatusBadGateway, nil })
-	if d := progress("../other/index.json"); !strings.Contains(d.Unreachable, registrytest.Host) || !strings.Contains(d.Unreachable, "answers 502") {
+	if d := progress("../other/index.json"); !strings.Contains(d.Unreachable, registrytest.Host) ||
+		!strings.Contains(d.Unreachable, "answers 502") {
 		t.Errorf("%+v", d)
 	}
 	if code, _, body := get(t, base+"../other/index.json"); code != 503 || !strings.Contains(body, "answers 502") {

@@ -21,7 +21,8 @@ func TestOutputsArePublishedAsStringsOrJSON(t *testing.T) {
 		"zones":    {Value: json.RawMessage("[\"a\",\n \"b\"]")},
 		"password": {Value: json.RawMessage(`"x"`), Sensitive: true},
 	}
-	want := map[string]string{"id": "vpc-1 ä\n", "empty": "", "number": "3.10", "none": "null", "absent": "null", "zones": `["a","b"]`}
+	want := map[string]string{"id": "vpc-1 ä\n", "empty": "", "number": "3.10", "none": "null", "absent": "null",
+		"zones": `["a","b"]`}
 	got, err := configMapData(outputs)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatal(diff, err)
@@ -47,7 +48,8 @@ func TestOneBadOutputKeepsNoOtherFromTheObject(t *testing.T) {
 		if diff := cmp.Diff(runnerapi.Outputs{"id": good}, kept); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if code, text := httpapi.StatusOf(err); code != test.code || !strings.Contains(text, test.says) || !strings.Contains(text, "are written") {
+		if code, text := httpapi.StatusOf(err); code != test.code || !strings.Contains(text, test.says) ||
+			!strings.Contains(text, "are written") {
 			t.Errorf("%s: %d %.200s", name, code, text)
 		}
 	}
@@ -62,9 +64,11 @@ func TestTooLargeOutputsAreRejected(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"a name that is no key":           {runnerapi.Outputs{"größe": {Value: json.RawMessage(`1`)}}, 422, "größe"},
-		"a name that is too long":         {runnerapi.Outputs{strings.Repeat("a", 254): {Value: json.RawMessage(`1`)}}, 422, "253"},
-		"more than an object takes":       {runnerapi.Outputs{"a": {Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}, 413, "1048576"},
+		"a name that is no key": {runnerapi.Outputs{"größe": {Value: json.RawMessage(`1`)}}, 422, "größe"},
+		"a name that is too long": {runnerapi.Outputs{strings.Repeat("a", 254): {Value: json.RawMessage(`1`)}},
+			422, "253"},
+		"more than an object takes": {
+			runnerapi.Outputs{"a": {Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}, 413, "1048576"},
 		"many that together are too many": {many(300, 4000), 413, "1048576"},
 	}
 	for name, test := range tests {
@@ -83,7 +87,8 @@ func TestTooLargeOutputsAreRejected(t *testing.T) {
 func many(n, size int) runnerapi.Outputs {
 	outputs := runnerapi.Outputs{}
 	for i := range n {
-		outputs[strings.Repeat("a", 1+i%200)+strings.Repeat("b", 1+i/200)] = runnerapi.Output{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}
+		outputs[strings.Repeat("a", 1+i%200)+strings.Repeat("b", 1+i/200)] = runnerapi.Output{
+			Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}
 	}
 	return outputs
 }

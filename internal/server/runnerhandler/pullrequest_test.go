@@ -16,13 +16,15 @@ import (
 // its pod. atlantis #1202, #1393, #2124, #1548: locks of plans remained. Here such a plan can lock nothing.
 func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
 	for _, route := range []struct{ method, path string }{
-		{"POST", "/v1/state?ID=1"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"}, {"PUT", "/v1/backend"},
+		{"POST", "/v1/state?ID=1"}, {"LOCK", "/v1/state"}, {"UNLOCK", "/v1/state"}, {"DELETE", "/v1/state"},
+		{"PUT", "/v1/backend"},
 		{"PUT", "/v1/rescue"}, {"PUT", "/v1/inputs"}, {"POST", "/v1/outputs"}, {"POST", "/v1/journal"},
 	} {
 		pod, send := newBoundPods(t)
 		pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull"}
 		// The attempt may change the state, were it of the Stack.
-		pod.run.Status.Attempts[0] = v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptApply, PodUID: "pod-uid", StartedAt: metav1.NowMicro()}
+		pod.run.Status.Attempts[0] = v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptApply, PodUID: "pod-uid",
+			StartedAt: metav1.NowMicro()}
 		close(pod.named)
 		if code := send("key of the runner", route.method, route.path); code != http.StatusForbidden {
 			t.Errorf("%s %s: %d", route.method, route.path, code)
@@ -36,12 +38,14 @@ func TestPullRequestWritesNothingOfItsStack(t *testing.T) {
 	}
 }
 
-// A plan of a Stack that does not exist begins with an empty state, whatever State has its name, and gets nothing else of
-// that name. The server of the test has no State that it could read.
+// A plan of a Stack that does not exist begins with an empty state, whatever State has its name, and gets nothing else
+// of that name. The server of the test has no State that it could read.
 func TestPlanOfANewStackReadsNoState(t *testing.T) {
-	for route, want := range map[string]int{"/v1/state": http.StatusNotFound, "/v1/journal": http.StatusNoContent, "/v1/inputs": http.StatusForbidden} {
+	for route, want := range map[string]int{"/v1/state": http.StatusNotFound, "/v1/journal": http.StatusNoContent,
+		"/v1/inputs": http.StatusForbidden} {
 		pod, send := newBoundPods(t)
-		pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull", NewStack: true, DestroyInputsDigest: "sha256:x"}
+		pod.run.Spec.PullRequest = &v1alpha1.RunPullRequest{Namespace: "prod", Name: "infra-12", UID: "pull",
+			NewStack: true, DestroyInputsDigest: "sha256:x"}
 		close(pod.named)
 		if code := send("key of the runner", "GET", route); code != want {
 			t.Errorf("GET %s: %d, want %d", route, code, want)
@@ -49,8 +53,8 @@ func TestPlanOfANewStackReadsNoState(t *testing.T) {
 	}
 }
 
-// An order to plan a Stack that does not exist changes no State of its name, as that of other plans may, which restores a
-// lost version. Without the rule the test ends with a panic: its server has no State.
+// An order to plan a Stack that does not exist changes no State of its name, as that of other plans may, which restores
+// a lost version. Without the rule the test ends with a panic: its server has no State.
 func TestPlanOfANewStackPreparesNoState(t *testing.T) {
 	c := Caller{Run: &v1alpha1.Run{Spec: v1alpha1.RunSpec{PullRequest: &v1alpha1.RunPullRequest{NewStack: true}}}}
 	order, err := (&API{}).prepareState(t.Context(), c, runnerapi.Order{Kind: runnerapi.OrderPlan, Stack: "net"})

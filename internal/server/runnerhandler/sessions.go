@@ -85,8 +85,8 @@ func (s *sessions) bound(ctx context.Context, c Caller, digest string) (string, 
 	case !errors.Is(err, bucket.ErrNotFound):
 		return "", fmt.Errorf("read the session of pod %s/%s: %w", c.Pod.Namespace, c.Pod.Name, err)
 	case begun(c):
-		return "", httpapi.Errorf(http.StatusGone, "the session of pod %s is no longer in the bucket, so a request of its "+
-			"runner cannot be distinguished from others", c.Pod.Name)
+		return "", httpapi.Errorf(http.StatusGone, "the session of pod %s is no longer in the bucket, so a "+
+			"request of its runner cannot be distinguished from others", c.Pod.Name)
 	case digest == "":
 		return "", httpapi.Errorf(http.StatusBadRequest, "a request of a runner has header %s", runnerapi.SessionHeader)
 	default:
@@ -125,7 +125,8 @@ func sessionDigest(r *http.Request) (string, error) {
 	case key == "":
 		return "", nil
 	case len(key) > maxSessionKey:
-		return "", httpapi.Errorf(http.StatusBadRequest, "header %s has more than %d bytes", runnerapi.SessionHeader, maxSessionKey)
+		return "", httpapi.Errorf(http.StatusBadRequest, "header %s has more than %d bytes", runnerapi.SessionHeader,
+			maxSessionKey)
 	}
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:]), nil
@@ -140,7 +141,8 @@ func (s *API) checkSession(r *http.Request, c Caller) error {
 	}
 	bound, err := s.sessions.bound(r.Context(), c, sent)
 	if err != nil && strings.HasSuffix(r.Pattern, " "+statePath) && r.Context().Err() == nil {
-		s.Log.Warn("session not checked", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "pod", c.Pod.Name, "error", err)
+		s.Log.Warn("session not checked", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "pod",
+			c.Pod.Name, "error", err)
 		return nil
 	}
 	if err != nil || subtle.ConstantTimeCompare([]byte(sent), []byte(bound)) == 1 || bound == "" {
@@ -149,7 +151,8 @@ func (s *API) checkSession(r *http.Request, c Caller) error {
 	s.recordMisuse(r, c)
 	return &runnerapi.Error{
 		Code: http.StatusForbidden, Reason: runnerapi.ReasonOtherSession,
-		Message: fmt.Sprintf("the token of pod %s is bound to another process, which sent the first request with it", c.Pod.Name),
+		Message: fmt.Sprintf("the token of pod %s is bound to another process, which sent the first request with it",
+			c.Pod.Name),
 	}
 }
 
@@ -160,12 +163,14 @@ func (s *API) recordMisuse(r *http.Request, c Caller) {
 	if !s.sessions.mayRecord(c.Pod.UID, time.Now()) {
 		return
 	}
-	s.Log.Warn("audit: token of a runner misused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "pod", c.Pod.Name,
+	s.Log.Warn("audit: token of a runner misused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName,
+		"pod", c.Pod.Name,
 		"attempt", c.Attempt, "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	if s.Events == nil || c.Run == nil {
 		return
 	}
 	s.Events.Eventf(c.Run, nil, corev1.EventTypeWarning, v1alpha1.EventTokenMisused, "Authenticate",
-		"rejected %s %.100s: it has the token of pod %s and is not from its runner. Code that runs in this pod sent it, or sent the token elsewhere",
+		"rejected %s %.100s: it has the token of pod %s and is not from its runner. Code that runs in this pod sent "+
+			"it, or sent the token elsewhere",
 		r.Method, r.URL.Path, c.Pod.Name)
 }

@@ -36,7 +36,8 @@ type sessionServer struct {
 func newSessionServer(t testing.TB, b *bucket.Bucket) *sessionServer {
 	recorder := events.NewFakeRecorder(10)
 	return &sessionServer{TB: t, recorder: recorder, API: New(Options{
-		Bucket: b, Log: slog.New(slog.DiscardHandler), Events: recorder, Metrics: servermetrics.New(prometheus.NewRegistry()),
+		Bucket: b, Log: slog.New(slog.DiscardHandler), Events: recorder,
+		Metrics: servermetrics.New(prometheus.NewRegistry()),
 	})}
 }
 
@@ -90,7 +91,8 @@ func TestPodIsBoundToTheFirstKey(t *testing.T) {
 	s.expect(http.StatusForbidden, pod, "", stepsRoute)
 	s.expect(http.StatusBadRequest, pod, strings.Repeat("k", maxSessionKey+1), stepsRoute)
 	s.expect(0, callerIn("net-1-apply-2"), "another key", stepsRoute) // of the next pod
-	for name, other := range map[string]*sessionServer{"another server": newSessionServer(t, b), "after a restart": newSessionServer(t, b)} {
+	for name, other := range map[string]*sessionServer{"another server": newSessionServer(t, b),
+		"after a restart": newSessionServer(t, b)} {
 		t.Run(name, func(t *testing.T) {
 			other.TB = t
 			other.expect(http.StatusForbidden, pod, "", stepsRoute)
@@ -125,7 +127,8 @@ func TestMisuseIsRecorded(t *testing.T) {
 			s.expect(http.StatusForbidden, pod, "key of a thief", stepsRoute)
 		}
 		got := s.recorded()
-		if len(got) != 1 || !strings.Contains(got[0], "Warning TokenMisused") || !strings.Contains(got[0], "net-1-apply-1") {
+		if len(got) != 1 || !strings.Contains(got[0], "Warning TokenMisused") ||
+			!strings.Contains(got[0], "net-1-apply-1") {
 			t.Fatal(got)
 		}
 		if strings.Contains(got[0], "key of") {
@@ -152,7 +155,9 @@ func TestFirstRequestHasAKey(t *testing.T) {
 func TestLostSessionIsNotReplaced(t *testing.T) {
 	now := metav1.NowMicro()
 	for name, change := range map[string]func(*v1alpha1.Attempt){
-		"a step is reported":      func(a *v1alpha1.Attempt) { a.Steps = []v1alpha1.Step{{Name: "code", State: v1alpha1.StepRunning}} },
+		"a step is reported": func(a *v1alpha1.Attempt) {
+			a.Steps = []v1alpha1.Step{{Name: "code", State: v1alpha1.StepRunning}}
+		},
 		"the attempt is finished": func(a *v1alpha1.Attempt) { a.FinishedAt = &now },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +247,8 @@ func (p boundPods) List(context.Context, client.ObjectList, ...client.ListOption
 func newBoundPods(t *testing.T) (boundPods, func(key, method, path string) int) {
 	p := boundPods{named: make(chan struct{}), run: &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net-1", UID: "run-uid"},
-		Status:     v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, PodUID: "pod-uid"}}},
+		Status: v1alpha1.RunStatus{
+			Attempts: []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, PodUID: "pod-uid"}}},
 	}}
 	mux := http.NewServeMux()
 	New(Options{
@@ -292,7 +298,8 @@ func TestRequestNeedsTheKeyOfItsPod(t *testing.T) {
 	for _, want := range []struct {
 		key  string
 		code int
-	}{{"key of the runner", http.StatusNoContent}, {"key of a thief", http.StatusForbidden}, {"", http.StatusForbidden}} {
+	}{{"key of the runner", http.StatusNoContent}, {"key of a thief", http.StatusForbidden},
+		{"", http.StatusForbidden}} {
 		if code := send(want.key, "POST", "/v1/steps"); code != want.code {
 			t.Errorf("%q: %d", want.key, code)
 		}

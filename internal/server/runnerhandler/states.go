@@ -66,10 +66,12 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), decision.LockRequest{ID: info.ID, Who: shorten.Line(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(),
+		decision.LockRequest{ID: info.ID, Who: shorten.Line(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
 	var refused *decision.Rejection
 	if errors.As(err, &refused) && refused.Lock != nil {
-		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
+		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt",
+			c.Attempt, "reason", refused.Message)
 		return httpapi.WriteJSON(w, http.StatusLocked, httpbackend.LockConflict(refused, c.Stack))
 	}
 	if err != nil {
@@ -143,13 +145,15 @@ func (s *API) recordLateRescue(r *http.Request, c Caller) {
 			return
 		}
 	}
-	s.Log.Warn("audit: state rescued after the end of its attempt", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName,
+	s.Log.Warn("audit: state rescued after the end of its attempt", "namespace", c.Pod.Namespace, "stack", c.Stack,
+		"run", c.RunName,
 		"pod", c.Pod.Name, "attempt", c.Attempt, "from", r.RemoteAddr)
 	st := &v1alpha1.State{}
 	if s.Events == nil || s.Live.Get(r.Context(), c.Key(), st) != nil {
 		return
 	}
 	s.Events.Eventf(st, nil, corev1.EventTypeWarning, v1alpha1.EventStateRescuedLate, "Rescue",
-		"attempt %d of Run %s had ended when pod %s sent a state that it could not write before; check its versions: cairn state history %s",
+		"attempt %d of Run %s had ended when pod %s sent a state that it could not write before; check its versions: "+
+			"cairn state history %s",
 		c.Attempt, c.RunName, c.Pod.Name, c.Stack)
 }

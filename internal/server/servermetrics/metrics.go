@@ -38,7 +38,8 @@ func New(r prometheus.Registerer) *Metrics {
 			Help: "Requests of runners and users. code is aborted for a response that was cut off.",
 		}, []string{"route", "code"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_server_request_duration_seconds", Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300},
+			Name: "cairn_server_request_duration_seconds", Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+				1, 2.5, 5, 10, 30, 60, 300},
 			Help: "Duration of requests of runners and users. /v1/order, /v1/interrupt and followed logs are " +
 				"long polls.",
 		}, []string{"route"}),
@@ -55,7 +56,8 @@ func New(r prometheus.Registerer) *Metrics {
 			Help: "Bytes of logs received from runners.",
 		}),
 		policies: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_policy_check_duration_seconds", Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
+			Name: "cairn_policy_check_duration_seconds", Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+				5, 10, 30, 60},
 			Help: "Duration of the evaluation of all policies for a plan. result is allowed, approval_required, " +
 				"denied, or failed if they could not be evaluated.",
 		}, []string{"result"}),

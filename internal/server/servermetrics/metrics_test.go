@@ -64,7 +64,8 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 	server := httptest.NewServer(m.Measure(mux))
 	defer server.Close()
 	for _, ask := range []struct{ method, path, body string }{
-		{"PUT", "/v1/objects/canary", "four"}, {"PUT", "/v1/objects/canary2", ""}, {"POST", "/v1/half", ""}, {"GET", "/v1/nothing", ""}, {"GET", "/canary", ""},
+		{"PUT", "/v1/objects/canary", "four"}, {"PUT", "/v1/objects/canary2", ""}, {"POST", "/v1/half", ""},
+		{"GET", "/v1/nothing", ""}, {"GET", "/canary", ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), ask.method, server.URL+ask.path, strings.NewReader(ask.body))
 		if err != nil {
@@ -81,8 +82,9 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 		"server_requests_total 200 GET /v1/nothing": 1, "server_requests_total 404 none": 1,
 		"server_request_duration_seconds PUT /v1/objects/{name}": 2, "server_request_duration_seconds POST /v1/half": 1,
 		"server_request_duration_seconds GET /v1/nothing": 1, "server_request_duration_seconds none": 1,
-		"server_requests_in_flight": 0, "server_bytes_total received": 4, "server_bytes_total sent": 2*5 + 2 + float64(len("404 page not found\n")),
-		"log_bytes_total": 0, "runner_token_misuses_total": 0,
+		"server_requests_in_flight": 0, "server_bytes_total received": 4,
+		"server_bytes_total sent": 2*5 + 2 + float64(len("404 page not found\n")),
+		"log_bytes_total":         0, "runner_token_misuses_total": 0,
 	}
 	if diff := cmp.Diff(want, valuesOf(t, registry)); diff != "" {
 		t.Error(diff)
@@ -96,8 +98,10 @@ func TestPolicyResultsAndWebhooksAreCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := New(registry)
 	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1}, nil)
-	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.RequireApproval}}}, nil)
-	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.Deny}}}, nil)
+	m.PolicyChecked(time.Now(),
+		runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.RequireApproval}}}, nil)
+	m.PolicyChecked(time.Now(),
+		runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.Deny}}}, nil)
 	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{}, errors.New("too much"))
 	m.Webhook("GitHub", "accepted")
 	m.Webhook("", "rejected")
@@ -106,8 +110,10 @@ func TestPolicyResultsAndWebhooksAreCounted(t *testing.T) {
 	got := valuesOf(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	want := map[string]float64{
-		"policy_check_duration_seconds allowed": 1, "policy_check_duration_seconds approval_required": 1, "policy_check_duration_seconds denied": 1, "policy_check_duration_seconds failed": 1,
-		"webhooks_total GitHub accepted": 1, "webhooks_total unknown rejected": 1, "log_bytes_total": 7, "runner_token_misuses_total": 1,
+		"policy_check_duration_seconds allowed": 1, "policy_check_duration_seconds approval_required": 1,
+		"policy_check_duration_seconds denied": 1, "policy_check_duration_seconds failed": 1,
+		"webhooks_total GitHub accepted": 1, "webhooks_total unknown rejected": 1, "log_bytes_total": 7,
+		"runner_token_misuses_total": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

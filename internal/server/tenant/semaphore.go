@@ -47,7 +47,8 @@ func (e *Busy) Error() string {
 	if e.Namespace == "" {
 		return fmt.Sprintf("other requests use the memory that this one needs, and did not end in %s", longestWait)
 	}
-	return fmt.Sprintf("other requests of namespace %s use the memory that this one needs, and did not end in %s", e.Namespace, longestWait)
+	return fmt.Sprintf("other requests of namespace %s use the memory that this one needs, and did not end in %s",
+		e.Namespace, longestWait)
 }
 
 // Acquire waits until size is free for a namespace, as long as longestWait; then the error is a Busy. The returned

@@ -39,7 +39,8 @@ func (s *API) addActions(mux router) {
 	write("runs", action.Reject, "reject", s.rejectRun)
 	write("runs", action.Cancel, "cancel", s.cancelRun)
 	for name, operation := range map[string]v1alpha1.Operation{
-		action.Plan: v1alpha1.OperationPlan, action.Apply: v1alpha1.OperationApply, action.Destroy: v1alpha1.OperationDestroy,
+		action.Plan: v1alpha1.OperationPlan, action.Apply: v1alpha1.OperationApply,
+		action.Destroy: v1alpha1.OperationDestroy,
 	} {
 		write("stacks", name, name, s.requestRun(func(*http.Request, *v1alpha1.Stack) (v1alpha1.Operation, error) {
 			return operation, nil
@@ -157,7 +158,8 @@ func (s *API) requestRun(what func(*http.Request, *v1alpha1.Stack) (v1alpha1.Ope
 			return err
 		}
 		if o.Spec.Suspend && o.DeletionTimestamp == nil {
-			return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, so no Run starts: resume it first", o.Name)
+			return httpapi.Errorf(http.StatusConflict, "Stack %s is suspended, so no Run starts: resume it first",
+				o.Name)
 		}
 		return s.done(w, r, a, kinds.Stacks, o, action.RequestRun(operation, nil, action.Now(s.Now()), a.GetName()))
 	}
@@ -171,8 +173,8 @@ func (s *API) retry(r *http.Request, o *v1alpha1.Stack) (v1alpha1.Operation, err
 	}
 	read := v1alpha1.Operation(cmp.Or(r.URL.Query().Get("operation"), string(v1alpha1.OperationApply)))
 	if operation != read {
-		return "", httpapi.Errorf(http.StatusConflict, "the retry of Stack %s is now of operation %s and not %.20q: to request "+
-			"it, set the parameter operation to %s", o.Name, operation, string(read), operation)
+		return "", httpapi.Errorf(http.StatusConflict, "the retry of Stack %s is now of operation %s and not %.20q: "+
+			"to request it, set the parameter operation to %s", o.Name, operation, string(read), operation)
 	}
 	return operation, nil
 }
@@ -197,7 +199,8 @@ func (s *API) resumeDrift(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	a.noted("action", action.Resume)
 	if o.Status.Since == nil {
-		return httpapi.Errorf(http.StatusConflict, "the corrections of drift in namespace %s are not paused", o.Namespace)
+		return httpapi.Errorf(http.StatusConflict, "the corrections of drift in namespace %s are not paused",
+			o.Namespace)
 	}
 	return s.done(w, r, a, kinds.DriftPauses, o, action.ResumeDrift(*o.Status.Since, a.GetName()))
 }
@@ -327,7 +330,8 @@ const writerOf = client.FieldOwner("cairn-server")
 // with its user.
 func (s *API) as(p auth.User) (client.Client, error) {
 	if s.Kubernetes == nil {
-		return nil, httpapi.Errorf(http.StatusNotImplemented, "this server writes no objects for users: use cairn or kubectl")
+		return nil, httpapi.Errorf(http.StatusNotImplemented,
+			"this server writes no objects for users: use cairn or kubectl")
 	}
 	config := rest.AnonymousClientConfig(s.Kubernetes)
 	switch {
@@ -340,10 +344,12 @@ func (s *API) as(p auth.User) (client.Client, error) {
 		config = rest.CopyConfig(s.Kubernetes)
 		config.Impersonate = impersonating(p)
 	case p.Method == auth.MethodOIDC:
-		return nil, httpapi.Errorf(http.StatusNotImplemented, "users of an identity provider cannot impersonate here: use cairn or kubectl with --as")
+		return nil, httpapi.Errorf(http.StatusNotImplemented,
+			"users of an identity provider cannot impersonate here: use cairn or kubectl with --as")
 	default:
-		return nil, httpapi.Errorf(http.StatusNotImplemented, "who is known by a client certificate cannot write through the server, which has not its key: "+
-			"use cairn or kubectl, or show a token (kubectl create token)")
+		return nil, httpapi.Errorf(http.StatusNotImplemented,
+			"who is known by a client certificate cannot write through the server, which has not its key: "+
+				"use cairn or kubectl, or show a token (kubectl create token)")
 	}
 	return client.New(config, client.Options{Scheme: s.Client.Scheme(), Mapper: s.Client.RESTMapper()})
 }
@@ -379,7 +385,8 @@ func responseTo(err error) error {
 		text = status.Message
 	}
 	switch code := int(status.Code); code {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+		http.StatusUnprocessableEntity:
 		return httpapi.Errorf(code, "%s", text)
 	}
 	return err

@@ -100,8 +100,8 @@ func (s *API) AddRoutes(mux router) {
 }
 
 const (
-	// userMemory is how much of users' large states is in memory at a time. It is apart from bodyMemory: a user who pulls
-	// or pushes slowly must not keep a runner from saving its state.
+	// userMemory is how much of users' large states is in memory at a time. It is apart from bodyMemory: a user who
+	// pulls or pushes slowly must not keep a runner from saving its state.
 	userMemory = 4 * state.MaxSize
 	// userPart is how much of it they have for one namespace.
 	userPart = 3 * state.MaxSize

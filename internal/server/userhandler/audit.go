@@ -34,7 +34,8 @@ func (s *API) audited(need auth.Right, h handler) handler {
 		if a.Real != nil {
 			real = a.Real.GetName()
 		}
-		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.Method, "verb", need.Verb,
+		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.Method,
+			"verb", need.Verb,
 			"resource", need.Resource, "namespace", a.Namespace, "name", a.Name).With(facts...)
 		if err != nil {
 			s.Metrics.UserAction(need.Resource, need.Verb, "failed")

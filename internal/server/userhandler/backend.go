@@ -31,10 +31,11 @@ var (
 // addUserBackend adds the backend of each state.
 func (s *API) addUserBackend(mux router, path string) {
 	add := func(method string, within time.Duration, need auth.Right, h handler) {
-		mux.Handle(method+" "+path, s.answerEngine(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
-			a, err := s.ask(r, p, need)
-			return s.auditedUnless(err, need, h)(w, r, a)
-		}))
+		mux.Handle(method+" "+path,
+			s.answerEngine(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
+				a, err := s.ask(r, p, need)
+				return s.auditedUnless(err, need, h)(w, r, a)
+			}))
 	}
 	add("GET", httpapi.LongTimeout, mayPull, s.readUserState)
 	add("POST", httpapi.LongTimeout, mayPush, s.writeUserState)

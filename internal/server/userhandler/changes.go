@@ -50,7 +50,8 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 
 // sendChanges sends what changes from a place on, and heartbeats: as events, since a browser hides comments from the
 // web UI, which could then not distinguish a quiet connection from a dead one.
-func (s *API) sendChanges(ctx context.Context, events *eventStream, p auth.User, place string, news <-chan struct{}) error {
+func (s *API) sendChanges(ctx context.Context, events *eventStream, p auth.User, place string,
+	news <-chan struct{}) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for asked := time.Now(); ; {

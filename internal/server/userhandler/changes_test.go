@@ -23,7 +23,8 @@ func TestSilentChangeStreamSendsEvents(t *testing.T) {
 		if err := s.sendChanges(ctx, newEventStream(w), auth.User{}, place, nil); err == nil {
 			t.Fatal("there is no end but that of the context")
 		}
-		if beats := strings.Count(w.Body.String(), "event: beat\ndata: {}\n\n"); beats != 2 || strings.Contains(w.Body.String(), "id:") {
+		if beats := strings.Count(w.Body.String(), "event: beat\ndata: {}\n\n"); beats != 2 ||
+			strings.Contains(w.Body.String(), "id:") {
 			t.Errorf("%d beats in %q", beats, w.Body.String())
 		}
 	})

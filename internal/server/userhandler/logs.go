@@ -57,7 +57,8 @@ func (s *API) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	case of == userapi.OfOperations && attempt > 0:
 		folder = artifact.OperationsFolder
 	default:
-		return httpapi.Errorf(http.StatusBadRequest, "of=%.40q: there is only %s, of an attempt", of, userapi.OfOperations)
+		return httpapi.Errorf(http.StatusBadRequest, "of=%.40q: there is only %s, of an attempt", of,
+			userapi.OfOperations)
 	}
 	run, err := s.readRun(r.Context(), a)
 	if err != nil {
@@ -112,7 +113,8 @@ func askedForLog(r *http.Request) (attempt int32, offset int64, follow bool, err
 	if text := q.Get("attempt"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 1 {
-			return 0, 0, false, httpapi.Errorf(http.StatusBadRequest, "attempt=%.40q is not the number of an attempt", text)
+			return 0, 0, false, httpapi.Errorf(http.StatusBadRequest, "attempt=%.40q is not the number of an attempt",
+				text)
 		}
 		attempt = int32(n)
 	}

@@ -54,12 +54,15 @@ func TestAttemptIsOver(t *testing.T) {
 		run  *v1alpha1.Run
 		want bool
 	}{
-		"not before it begins":             {run(v1alpha1.PhaseQueued), false},
-		"not while it is at work":          {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2}), false},
-		"when it is finished":              {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2, FinishedAt: &now}), true},
-		"when there is a later one":        {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2}, v1alpha1.Attempt{Number: 3}), true},
-		"when the Run is finished":         {run(v1alpha1.PhaseCanceled), true},
-		"not when an earlier one finished": {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, FinishedAt: &now}), false},
+		"not before it begins":    {run(v1alpha1.PhaseQueued), false},
+		"not while it is at work": {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2}), false},
+		"when it is finished": {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2, FinishedAt: &now}),
+			true},
+		"when there is a later one": {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 2},
+			v1alpha1.Attempt{Number: 3}), true},
+		"when the Run is finished": {run(v1alpha1.PhaseCanceled), true},
+		"not when an earlier one finished": {run(v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, FinishedAt: &now}),
+			false},
 	} {
 		if got := isOver(test.run, 2); got != test.want {
 			t.Errorf("%s: got %v", name, got)
@@ -109,7 +112,8 @@ func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			allowed, known, away := true, true, false
 			kube := interceptor.NewClient(nil, interceptor.Funcs{
-				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+					_ ...client.GetOption) error {
 					o.(*v1alpha1.Run).Status.Phase = v1alpha1.PhasePlanning
 					return nil
 				},
@@ -121,7 +125,8 @@ func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 					case *authorizationv1.LocalSubjectAccessReview:
 						o.Status.Allowed = allowed
 					case *authenticationv1.TokenReview:
-						o.Status = authenticationv1.TokenReviewStatus{Authenticated: known, User: authenticationv1.UserInfo{Username: "alice"}}
+						o.Status = authenticationv1.TokenReviewStatus{Authenticated: known,
+							User: authenticationv1.UserInfo{Username: "alice"}}
 					}
 					return nil
 				},
@@ -129,7 +134,9 @@ func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 			// Their caches have goroutines without end.
 			authorizer := auth.NewAuthorizer(kube)
 			users, err := auth.NewUserAuthenticator(auth.UserOptions{
-				Client: kube, Authorizer: authorizer, Now: time.Now, DeriveKey: func(string) ([]byte, error) { return make([]byte, 32), nil },
+				Client: kube, Authorizer: authorizer, Now: time.Now, DeriveKey: func(string) ([]byte, error) {
+					return make([]byte, 32), nil
+				},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -137,13 +144,15 @@ func TestFollowedLogEndsWhenPermissionIsLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				s := New(Options{
-					Users: users, Authorizer: authorizer, Live: kube, Cache: kube, Logs: artifact.NewLogs(buckettest.New(t)), Stopping: ctx,
+					Users: users, Authorizer: authorizer, Live: kube, Cache: kube,
+					Logs: artifact.NewLogs(buckettest.New(t)), Stopping: ctx,
 				})
 				alice := auth.User{Info: &user.DefaultInfo{Name: "alice"}, Token: "alice's"}
 				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?follow=true", nil)
 				ended := make(chan error, 1)
 				go func() {
-					ended <- s.showLogs(deadlines{httptest.NewRecorder()}, r, ask{User: alice, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "net-1"}})
+					ended <- s.showLogs(deadlines{httptest.NewRecorder()}, r,
+						ask{User: alice, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "net-1"}})
 				}()
 				time.Sleep(20 * time.Minute)
 				takeAway(&allowed, &known, &away)

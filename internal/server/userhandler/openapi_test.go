@@ -45,14 +45,17 @@ type endpoint struct {
 
 // means are the parameters that every list has; all others filter.
 var means = map[string]string{
-	"q":         "Only rows that contain all of these words, in any case.",
-	"sort":      "The sort key, with - in front for descending order.",
-	"limit":     "The number of rows of a page: 1 to 500. Default: 50.",
-	"after":     "The value of next in the previous page.",
-	"facet":     "A field whose most frequent values are returned in facets, with their numbers. Repeat the parameter for several fields.",
-	"group":     "The field by which rows are grouped, before they are sorted: one that filters, or label:KEY for Stacks.",
+	"q":     "Only rows that contain all of these words, in any case.",
+	"sort":  "The sort key, with - in front for descending order.",
+	"limit": "The number of rows of a page: 1 to 500. Default: 50.",
+	"after": "The value of next in the previous page.",
+	"facet": "A field whose most frequent values are returned in facets, with their numbers. Repeat the " +
+		"parameter for several fields.",
+	"group": "The field by which rows are grouped, before they are sorted: one that filters, or label:KEY " +
+		"for Stacks.",
 	"collapsed": "The value of a group whose rows are left out. Repeat the parameter for several groups.",
-	"label":     "Only rows with this label, as key=value. Of several values of a key, one has to match; of several keys, all.",
+	"label": "Only rows with this label, as key=value. Of several values of a key, one has to match; of " +
+		"several keys, all.",
 }
 
 func lists(parameters []string) map[string]string {
@@ -74,61 +77,78 @@ func endpoints() map[string]endpoint {
 		"GET /api/v1/activity": {
 			summary: "The number of Runs by result, in steps of time. Needs list on runs.", answer: userapi.Activity{},
 			query: map[string]string{
-				"since": "How long ago the first step begins, for example 24h. Default: 168h.", "step": "The duration of a step. Default: a 56th of since.",
+				"since":     "How long ago the first step begins, for example 24h. Default: 168h.",
+				"step":      "The duration of a step. Default: a 56th of since.",
 				"namespace": "Only Runs of this namespace.",
 			},
 		},
 		"GET /api/v1/changes": {
-			summary: "Changes of the objects that the caller can list, as server-sent events: hello (Me) at the beginning, change (Change), " +
-				"beat (every 20 seconds), and reset if the changes since Last-Event-ID are not known: then read the lists again.",
-			query: map[string]string{"after": "The ID of the event to continue from, for a client that cannot set the header."}, mime: "text/event-stream", answer: userapi.Change{},
+			summary: "Changes of the objects that the caller can list, as server-sent events: hello (Me) at the " +
+				"beginning, change (Change), beat (every 20 seconds), and reset if the changes since Last-Event-ID " +
+				"are not known: then read the lists again.",
+			query: map[string]string{"after": "The ID of the event to continue from, for a client that cannot set " +
+				"the header."}, mime: "text/event-stream", answer: userapi.Change{},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
 			summary: "The plan of a Run, without secrets. Needs get on runs/plan.", answer: plan.View{},
-			query: map[string]string{"format": "view, text as the engine prints it, or json as the engine prints it; all without secrets. Default: view."},
+			query: map[string]string{"format": "view, text as the engine prints it, or json as the engine prints it; " +
+				"all without secrets. Default: view."},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/logs": {
-			summary: "The log of a Run. With Accept: text/event-stream it is a stream of events: log (LogPiece), and end as the last one; their IDs are offsets. Needs get on runs/logs.",
+			summary: "The log of a Run. With Accept: text/event-stream it is a stream of events: log (LogPiece), and " +
+				"end as the last one; their IDs are offsets. Needs get on runs/logs.",
 			query: map[string]string{
 				"attempt": "The number of an attempt. Default: all attempts.", "offset": "The number of bytes to skip.",
 				"follow": "With true, the response continues until the Run ends.",
-				"of": "With operations, what the apply of the attempt did to each resource, in place of its log: lines of JSON with " +
-					"at, address, action (create, update or delete; a replacement is two) and state (Started, Succeeded or Failed).",
+				"of": "With operations, what the apply of the attempt did to each resource, in place of its log: " +
+					"lines of JSON with at, address, action (create, update or delete; a replacement is two) and " +
+					"state (Started, Succeeded or Failed).",
 			},
 			mime: "text/plain",
 		},
 		"GET /api/v1/namespaces/{namespace}/states/{name}/versions/{version}": {
-			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It contains secrets in plain text. Needs pull on states.", mime: "application/json",
+			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It " +
+				"contains secrets in plain text. Needs pull on states.", mime: "application/json",
 		},
-		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "The journal of a state. Needs pull on states.", answer: userapi.Journal{}},
+		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {
+			summary: "The journal of a state. Needs pull on states.", answer: userapi.Journal{}},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {
-			summary: "Push the next version of a state. Needs push on states.", answer: userapi.StateVersion{}, body: "application/json",
-			query: map[string]string{"force": "With true, another lineage or serial is accepted.", "current": "The expected current version; 409 if another version is current."},
+			summary: "Push the next version of a state. Needs push on states.", answer: userapi.StateVersion{},
+			body: "application/json",
+			query: map[string]string{"force": "With true, another lineage or serial is accepted.",
+				"current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rollback": {
-			summary: "Create a new version of a state with the content of an older one. Needs rollback on states.", answer: userapi.StateVersion{},
-			body: "application/json", sent: userapi.Rollback{},
+			summary: "Create a new version of a state with the content of an older one. Needs rollback on states.",
+			answer:  userapi.StateVersion{},
+			body:    "application/json", sent: userapi.Rollback{},
 			query: map[string]string{"current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
-			summary: "Release the lock with that ID, whose holder has ended. Needs unlock on states.", body: "application/json", sent: userapi.Unlock{},
+			summary: "Release the lock with that ID, whose holder has ended. Needs unlock on states.",
+			body:    "application/json", sent: userapi.Unlock{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/restore": {
-			summary: "Restore a state from a backup that needs a decision, or discard the backup. Needs restore on states.", answer: userapi.StateVersion{},
+			summary: "Restore a state from a backup that needs a decision, or discard the backup. Needs " +
+				"restore on states.", answer: userapi.StateVersion{},
 			body: "application/json", sent: userapi.Restore{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
-			summary: "Move a state to the storage that its Stack specifies now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: userapi.StateMove{},
+			summary: "Move a state to the storage that its Stack specifies now: into its backend with the next plan, " +
+				"or to Cairn. Needs push on states.", answer: userapi.StateMove{},
 			query: map[string]string{"current": "The expected current version; 409 if another version is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
-			summary: "Restore the encrypted state that a pod printed to its log. Needs recover on states.", answer: userapi.StateVersion{}, body: "text/plain",
+			summary: "Restore the encrypted state that a pod printed to its log. Needs recover on states.",
+			answer:  userapi.StateVersion{}, body: "text/plain",
 		},
 	}
 	addBackend(all)
-	all["GET /api/v1/signin"] = endpoint{summary: "The ways to sign in with a browser, without authentication.", answer: userapi.SignIn{}}
+	all["GET /api/v1/signin"] = endpoint{summary: "The ways to sign in with a browser, without authentication.",
+		answer: userapi.SignIn{}}
 	all["POST /api/v1/session"] = endpoint{
-		summary: "Sign in with a token that Kubernetes accepts. The response sets the cookie of the session. 401 if the token is not valid.", body: "application/json", sent: userapi.Session{},
+		summary: "Sign in with a token that Kubernetes accepts. The response sets the cookie of the session. 401 if " +
+			"the token is not valid.", body: "application/json", sent: userapi.Session{},
 	}
 	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
 	addActions(all)
@@ -136,8 +156,9 @@ func endpoints() map[string]endpoint {
 		addKind(all, k)
 	}
 	inventory := endpoint{
-		summary: "The resources in the states of all namespaces in which the caller can pull every state, without values. Needs pull on states.",
-		query:   lists(listing.Resources.Parameters()), answer: userapi.Resources{},
+		summary: "The resources in the states of all namespaces in which the caller can pull every state, without " +
+			"values. Needs pull on states.",
+		query: lists(listing.Resources.Parameters()), answer: userapi.Resources{},
 	}
 	all["GET /api/v1/resources"] = inventory
 	inventory.summary = "The resources in the states of a namespace, without values. Needs pull on states."
@@ -147,23 +168,27 @@ func endpoints() map[string]endpoint {
 
 // addBackend describes what an engine asks by its http backend.
 func addBackend(all map[string]endpoint) {
-	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token can also be the password of basic authentication."
+	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token can also be " +
+		"the password of basic authentication."
 	all["GET"+path] = endpoint{
-		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 if the Stack has none yet. Needs pull on states." + password,
-		mime:    "application/json",
+		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 if " +
+			"the Stack has none yet. Needs pull on states." + password,
+		mime: "application/json",
 	}
 	all["POST"+path] = endpoint{
-		summary: "Write the next version of a state under the user's lock; 423 without it, 409 if the lineage differs or the serial does not increase. Needs push on states." + password,
-		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: userapi.StateVersion{},
+		summary: "Write the next version of a state under the user's lock; 423 without it, 409 if the lineage " +
+			"differs or the serial does not increase. Needs push on states." + password,
+		query: map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: userapi.StateVersion{},
 	}
 	all["LOCK"+path] = endpoint{
-		summary: "Lock a state for a user's engine. The body and the response are the lock's info as engines write it; 423 with the info of the lock that is held. " +
-			"Needs push on states." + password,
+		summary: "Lock a state for a user's engine. The body and the response are the lock's info as engines write " +
+			"it; 423 with the info of the lock that is held. Needs push on states." + password,
 		body: "application/json", mime: "application/json",
 	}
 	all["UNLOCK"+path] = endpoint{
-		summary: "Release the lock that the body names; without a body, the one that is held. Needs push on states for a lock of the caller, and unlock for any other." + password,
-		body:    "application/json",
+		summary: "Release the lock that the body names; without a body, the one that is held. Needs push on states " +
+			"for a lock of the caller, and unlock for any other." + password,
+		body: "application/json",
 	}
 	all["DELETE"+path] = endpoint{summary: "Always 405: a state is deleted with its Stack. Needs push on states."}
 }
@@ -173,31 +198,40 @@ func addActions(all map[string]endpoint) {
 	run, stack := detailOf(kinds.Runs), detailOf(kinds.Stacks)
 	const own = " The server writes it as the caller, who needs patch and "
 	all["POST "+ns+"runs/{name}/approve"] = endpoint{
-		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
+		summary: "Approve one plan of a Run, by its digest; 409 if the Run has another plan now." + own +
+			"approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
 	}
 	all["POST "+ns+"runs/{name}/reject"] = endpoint{
-		summary: "Reject one plan of a Run, by its digest; 409 if the Run has another plan now." + own + "reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
+		summary: "Reject one plan of a Run, by its digest; 409 if the Run has another plan now." + own +
+			"reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
 	}
 	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Cancel a Run." + own + "cancel on runs.", answer: run}
 	for name, what := range map[string][2]string{
-		"plan": {"Request a Run that only plans.", "plan"}, "apply": {"Request a Run.", "apply"}, "destroy": {"Request a Run that destroys all resources.", "destroy"},
-		"retry":   {"Request a Run that retries the apply or destroy that failed or was canceled; 409 if there is none.", "apply or destroy"},
+		"plan": {"Request a Run that only plans.", "plan"}, "apply": {"Request a Run.", "apply"},
+		"destroy": {"Request a Run that destroys all resources.", "destroy"},
+		"retry": {"Request a Run that retries the apply or destroy that failed or was canceled; 409 if " +
+			"there is none.", "apply or destroy"},
 		"suspend": {"Suspend a Stack: no new Run starts.", "update"}, "resume": {"Resume a suspended Stack.", "update"},
 	} {
-		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
+		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.",
+			answer: stack}
 	}
 	retry := all["POST "+ns+"stacks/{name}/retry"]
-	retry.query = map[string]string{"operation": "Apply or Destroy: what you read that is retried; 409 if it is another operation now. Default: Apply."}
+	retry.query = map[string]string{"operation": "Apply or Destroy: what you read that is retried; 409 if it is " +
+		"another operation now. Default: Apply."}
 	all["POST "+ns+"stacks/{name}/retry"] = retry
 	all["POST "+ns+"driftpauses/{name}/resume"] = endpoint{
-		summary: "Resume the corrections of drift in a namespace; 409 if they are not paused." + own + "resume on driftpauses.", answer: detailOf(kinds.DriftPauses),
+		summary: "Resume the corrections of drift in a namespace; 409 if they are not paused." + own +
+			"resume on driftpauses.", answer: detailOf(kinds.DriftPauses),
 	}
 	all["POST "+ns+"pipelines/{name}/promote"] = endpoint{
-		summary: "Promote a release to a stage of a Pipeline; 409 if that is not possible now." + own + "promote on pipelines.", answer: detailOf(kinds.Pipelines),
+		summary: "Promote a release to a stage of a Pipeline; 409 if that is not possible now." + own +
+			"promote on pipelines.", answer: detailOf(kinds.Pipelines),
 		body: "application/json", sent: userapi.Promotion{},
 	}
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
-		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.", answer: detailOf(kinds.Repositories),
+		summary: "Fetch a Repository now. The request is written as the caller, who needs patch on repositories.",
+		answer:  detailOf(kinds.Repositories),
 	}
 }
 
@@ -222,8 +256,9 @@ func addKind(all map[string]endpoint, k kinds.Kind) {
 		summary: "One of the " + kind + ", with the whole object. Needs get on " + kind + ".", answer: detailOf(k),
 	}
 	all["GET "+ns+kind+"/{name}/access"] = endpoint{
-		summary: "The actions on " + one + " that the roles of the caller allow, in any phase. Needs get on " + kind + ".",
-		answer:  userapi.Access{},
+		summary: "The actions on " + one + " that the roles of the caller allow, in any phase. Needs get on " +
+			kind + ".",
+		answer: userapi.Access{},
 	}
 	all["GET "+ns+kind+"/{name}/events"] = endpoint{
 		summary: "The events of " + one + ", the newest first. Needs get on " + kind + ".", answer: userapi.Events{},
@@ -251,7 +286,8 @@ func TestOpenAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if !bytes.Equal(text.Bytes(), userhandler.OpenAPI) {
-		t.Error("openapi.json is not what the server answers now: go test ./internal/server/userhandler -run OpenAPI -update")
+		t.Error("openapi.json is not what the server answers now: go test ./internal/server/userhandler -run " +
+			"OpenAPI -update")
 	}
 }
 
@@ -264,10 +300,12 @@ func TestRegisteredKindIsDescribed(t *testing.T) {
 			t.Errorf("configmaps%s is not described", path)
 		}
 	}
-	if list := doc.Paths.Value("/api/v1/configmaps"); list == nil || list.Get.Parameters.GetByInAndName("query", "immutable") == nil {
+	if list := doc.Paths.Value("/api/v1/configmaps"); list == nil ||
+		list.Get.Parameters.GetByInAndName("query", "immutable") == nil {
 		t.Error("the filter of configmaps is not described")
 	}
-	if page := doc.Components.Schemas["PageOfRow"]; page == nil || page.Value.Properties["items"].Value.Items.Ref != "#/components/schemas/Row" {
+	if page := doc.Components.Schemas["PageOfRow"]; page == nil ||
+		page.Value.Properties["items"].Value.Items.Ref != "#/components/schemas/Row" {
 		t.Error("the rows of configmaps are not described")
 	}
 }
@@ -276,13 +314,20 @@ func TestRegisteredKindIsDescribed(t *testing.T) {
 func describe(t *testing.T) *openapi3.T {
 	t.Helper()
 	all := endpoints()
-	d := describer{comments: comments(t, "../../userapi", "../../engine/plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
+	d := describer{comments: comments(t, "../../userapi", "../../engine/plan"), schemas: openapi3.Schemas{},
+		types: map[string]reflect.Type{}}
 	doc := &openapi3.T{
-		OpenAPI:    "3.0.3",
-		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "The API of Cairn's server for users. A request is authenticated by a bearer token or a client certificate that Kubernetes accepts, or by the cookie of a session. Roles of Kubernetes authorize it."},
-		Paths:      openapi3.NewPaths(),
-		Components: &openapi3.Components{Schemas: d.schemas, SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()}, "session": {Value: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("cookie").WithName("__Host-cairn")}}},
-		Security:   openapi3.SecurityRequirements{{"token": {}}, {"session": {}}},
+		OpenAPI: "3.0.3",
+		Info: &openapi3.Info{Title: "Cairn", Version: "v1",
+			Description: "The API of Cairn's server for users. A request is authenticated by a bearer token or a " +
+				"client certificate that Kubernetes accepts, or by the cookie of a session. Roles of Kubernetes " +
+				"authorize it."},
+		Paths: openapi3.NewPaths(),
+		Components: &openapi3.Components{Schemas: d.schemas,
+			SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()},
+				"session": {Value: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("cookie").
+					WithName("__Host-cairn")}}},
+		Security: openapi3.SecurityRequirements{{"token": {}}, {"session": {}}},
 	}
 	for _, pattern := range userhandler.Patterns() {
 		e, ok := all[pattern]
@@ -334,13 +379,16 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		op.AddParameter(openapi3.NewQueryParameter(name).WithDescription(e.query[name]).WithSchema(openapi3.NewStringSchema()))
+		op.AddParameter(openapi3.NewQueryParameter(name).WithDescription(e.query[name]).
+			WithSchema(openapi3.NewStringSchema()))
 	}
 	switch {
 	case e.sent != nil:
-		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithJSONSchemaRef(d.schema(reflect.TypeOf(e.sent)))}
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithJSONSchemaRef(
+			d.schema(reflect.TypeOf(e.sent)))}
 	case e.body != "":
-		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithContent(openapi3.Content{e.body: openapi3.NewMediaType()})}
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).
+			WithContent(openapi3.Content{e.body: openapi3.NewMediaType()})}
 	}
 	ok, status := openapi3.NewResponse().WithDescription("Success."), http.StatusOK
 	switch {
@@ -355,8 +403,10 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 		status = http.StatusNoContent
 	}
 	op.AddResponse(status, ok)
-	op.Responses.Set("default", &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("Error, as in RFC 9457.").
-		WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(d.schema(reflect.TypeOf(userapi.Problem{})))})})
+	op.Responses.Set("default",
+		&openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("Error, as in RFC 9457.").
+			WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(
+				d.schema(reflect.TypeOf(userapi.Problem{})))})})
 	return op
 }
 
@@ -432,7 +482,8 @@ func (d describer) fields(s *openapi3.Schema, t reflect.Type) {
 			ref.Value.Description = comment
 		}
 		s.WithPropertyRef(tag, ref)
-		if !strings.Contains(more, "omit") && f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map && f.Type.Kind() != reflect.Interface && !isObject(f.Type) {
+		if !strings.Contains(more, "omit") && f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map &&
+			f.Type.Kind() != reflect.Interface && !isObject(f.Type) {
 			s.Required = append(s.Required, tag)
 		}
 	}

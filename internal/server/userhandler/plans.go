@@ -87,7 +87,8 @@ func (s *API) planJSON(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run
 }
 
 // planView returns a View as write does.
-func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string, write func(plan.View) ([]byte, error)) ([]byte, error) {
+func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string, write func(plan.View) ([]byte, error)) ([]byte,
+	error) {
 	free, err := s.memory.Acquire(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string, write fun
 	}
 	view, err := plan.ParseWithin(data, mostView)
 	if err != nil {
-		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
+		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v",
+			run.Name, err)
 	}
 	return write(view)
 }
@@ -107,8 +109,8 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string, write fun
 // notShown explains that a form of a plan is not stored: the plan is older than Cairn's forms, or too large for them.
 func notShown(err error, run *v1alpha1.Run) error {
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not stored: it was too large, or "+
-			"could not be created; see the log of the Run", run.Name)
+		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not stored: it was "+
+			"too large, or could not be created; see the log of the Run", run.Name)
 	}
 	return err
 }

@@ -200,7 +200,8 @@ func sameSite(r *http.Request) bool {
 // localPath is a path of this site; / for anything else, which may lead away from it.
 func localPath(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsAny(to, "\\\t\r\n") {
 		return "/"
 	}
 	return to

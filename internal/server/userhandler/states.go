@@ -246,8 +246,9 @@ func unseal(
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
 	var mismatch *age.NoIdentityMatchError
 	if errors.As(err, &mismatch) {
-		return from, nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of "+
-			"another install of Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
+		return from, nil, httpapi.Errorf(http.StatusUnprocessableEntity,
+			"the state in this log is encrypted to the key of "+
+				"another install of Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
 	}
 	if err != nil {
 		return from, nil, broken(err)
@@ -271,7 +272,8 @@ func unseal(
 		return from, nil, broken(err)
 	}
 	if len(data) > state.MaxSize {
-		return from, nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
+		return from, nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the state has more than %d bytes",
+			state.MaxSize)
 	}
 	return from, data, nil
 }
@@ -311,7 +313,8 @@ func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
 	if to == "" {
 		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrated, "Move",
-			"had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+			"had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version,
+			now.Serial, from)
 	} else {
 		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move",
 			"lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)

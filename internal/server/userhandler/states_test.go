@@ -33,7 +33,8 @@ func TestUploadedStateWaitsForMemory(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			body := strings.NewReader(test.body)
-			err = test.ask(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body), ask{})
+			err = test.ask(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body),
+				ask{})
 			if !errors.Is(err, context.DeadlineExceeded) || body.Len() != len(test.body) {
 				t.Errorf("it does not wait for memory: %v", err)
 			}

@@ -21,7 +21,8 @@ func TestLogPiecesAreWholeCharacters(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := w.Body.String()
-		if strings.Contains(got, "�") || !strings.Contains(got, "id: 111\n") || !strings.HasSuffix(got, "event: end\ndata: {}\n\n") {
+		if strings.Contains(got, "�") || !strings.Contains(got, "id: 111\n") ||
+			!strings.HasSuffix(got, "event: end\ndata: {}\n\n") {
 			t.Errorf("cut at %d: %q", cut, got)
 		}
 	}

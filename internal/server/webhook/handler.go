@@ -34,8 +34,8 @@ const (
 	// small is how much of a body is read before it needs a slot: an unauthenticated client may send it as slowly as
 	// headers, of which there may be as much, and so blocks no other. Few pushes are larger.
 	small = 64 << 10
-	// mostLarge is how many bodies larger than small are read at a time: a client is not authenticated before its body is
-	// read.
+	// mostLarge is how many bodies larger than small are read at a time: a client is not authenticated before its body
+	// is read.
 	mostLarge = 4
 	// retryAfter is the Retry-After of transient failures.
 	retryAfter = 10 * time.Second
@@ -46,16 +46,16 @@ var ErrUnknown = errors.New("no such Repository")
 
 // Options of a Handler. All are required, except where they have a default.
 type Options struct {
-	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The names
-	// are from the request's path, and may be anything.
+	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The
+	// names are from the request's path, and may be anything.
 	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
 	// RequestFetch has a Repository fetched soon. It does not wait for the fetch.
 	RequestFetch func(ctx context.Context, namespace, repository string, e gitprovider.Event) error
 	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body
 	// nor a signature is ever in it.
 	Log *slog.Logger
-	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one of
-	// the Result constants. Nil records nothing.
+	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one
+	// of the Result constants. Nil records nothing.
 	Record func(provider, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
@@ -170,7 +170,8 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	defer func() { h.Record(event.Provider, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
 	log := h.Log.With("namespace", namespace, "repository", repository)
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != gitprovider.JSONType && kind != gitprovider.FormType {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != gitprovider.JSONType &&
+		kind != gitprovider.FormType {
 		answer(w, http.StatusUnsupportedMediaType, "send "+gitprovider.JSONType)
 		return
 	}
@@ -202,7 +203,8 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		log.Warn("webhook not checked", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 	default:
-		log.Debug("webhook", "provider", event.Provider, "event", event.Kind, "ref", event.Ref, "delivery", event.Delivery)
+		log.Debug("webhook", "provider", event.Provider, "event", event.Kind, "ref", event.Ref, "delivery",
+			event.Delivery)
 		event.At = at
 		result = h.take(w, r, log, namespace, repository, event)
 	}
@@ -304,7 +306,8 @@ func (r Repositories) secrets(ctx context.Context, namespace, name string) ([][]
 
 // requestFetch requests a fetch as a user can. The contents of the event are not trusted: the fetch reads the remote.
 func (r Repositories) requestFetch(ctx context.Context, namespace, name string, event gitprovider.Event) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.RequestedAtAnnotation,
+		time.Now().UTC().Format(time.RFC3339Nano))
 	repo := &v1alpha1.Repository{}
 	repo.Namespace, repo.Name = namespace, name
 	if err := r.Client.Patch(ctx, repo, client.RawPatch(types.MergePatchType, patch)); err != nil {
@@ -318,14 +321,16 @@ func (r Repositories) requestFetch(ctx context.Context, namespace, name string, 
 // continues the trace.
 func (r Repositories) trace(ctx context.Context, namespace, name string, event gitprovider.Event) {
 	repo := &v1alpha1.Repository{}
-	if !r.Traces.On() || event.Commit == "" || r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo) != nil || !repository.IsRead(repo, event.Ref) {
+	if !r.Traces.On() || event.Commit == "" || r.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name},
+		repo) != nil || !repository.IsRead(repo, event.Ref) {
 		return
 	}
 	root := tracing.Commit(string(repo.UID), event.Commit)
 	r.Traces.Send(tracing.Span{
 		ID: root.Child("webhook", event.Delivery), Parent: root, Name: "webhook", Start: event.At, End: time.Now(),
 		Attributes: []attribute.KeyValue{
-			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", event.Provider),
+			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name),
+			attribute.String("cairn.git_provider", event.Provider),
 		},
 	})
 }

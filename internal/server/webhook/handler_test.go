@@ -107,29 +107,55 @@ func TestHandler(t *testing.T) {
 		text               string
 		woken              []string
 	}{
-		{"a push wakes the Repository", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
-		{"a tag wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-tag")), example(t, "github-tag"), 202, "accepted", []string{"team-a/infra refs/tags/v1.4.0"}},
-		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-delete")), example(t, "github-delete"), 202, "accepted", []string{"team-a/infra refs/heads/widen"}},
-		{"the other secret will do", "POST", "/hooks/team-a/infra", gitHub("old", "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
-		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "1", push), push, 200, "pong", nil},
-		{"a pull request wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request", "1", example(t, "github-pull-request")), example(t, "github-pull-request"), 202, "accepted", []string{"team-a/infra "}},
-		{"a comment on a pull request wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issue_comment", "1", example(t, "github-comment")), example(t, "github-comment"), 202, "accepted", []string{"team-a/infra "}},
-		{"a review wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request_review", "1", example(t, "github-review")), example(t, "github-review"), 202, "accepted", []string{"team-a/infra "}},
-		{"a comment on an issue wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issue_comment", "1", example(t, "github-issue-comment")), example(t, "github-issue-comment"), 200, "nothing to do for this event", nil},
-		{"an event that is of no pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "issues", "1", example(t, "github-issue-comment")), example(t, "github-issue-comment"), 200, "nothing to do for this event", nil},
-		{"a pull request has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "pull_request", "1", push), push, 401, refused, nil},
-		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401, refused, nil},
-		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401, refused, nil},
-		{"no signature is refused", "POST", "/hooks/team-a/infra", hookHeaders("X-GitHub-Event", "push"), push, 401, refused, nil},
-		{"a request of no Git provider is rejected", "POST", "/hooks/team-a/infra", hookHeaders(), push, 401, refused, nil},
-		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other", gitHub(hookSecret, "push", "1", push), push, 401, refused, nil},
-		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open", gitHub("", "push", "1", push), push, 401, refused, nil},
-		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty", gitHub("", "push", "1", push), push, 401, refused, nil},
-		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken", gitHub(hookSecret, "push", "1", push), push, 503, "try again", nil},
-		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", "hello"), "hello", 400, "not what a Git provider sends", nil},
+		{"a push wakes the Repository", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", push), push, 202,
+			"accepted", []string{"team-a/infra refs/heads/main"}},
+		{"a tag wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-tag")),
+			example(t, "github-tag"), 202, "accepted", []string{"team-a/infra refs/tags/v1.4.0"}},
+		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra",
+			gitHub(hookSecret, "push", "1", example(t, "github-delete")), example(t, "github-delete"), 202, "accepted",
+			[]string{"team-a/infra refs/heads/widen"}},
+		{"the other secret will do", "POST", "/hooks/team-a/infra", gitHub("old", "push", "1", push), push, 202,
+			"accepted", []string{"team-a/infra refs/heads/main"}},
+		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "1", push), push, 200,
+			"pong", nil},
+		{"a pull request wakes it too", "POST", "/hooks/team-a/infra",
+			gitHub(hookSecret, "pull_request", "1", example(t, "github-pull-request")),
+			example(t, "github-pull-request"), 202, "accepted", []string{"team-a/infra "}},
+		{"a comment on a pull request wakes it too", "POST", "/hooks/team-a/infra",
+			gitHub(hookSecret, "issue_comment", "1", example(t, "github-comment")), example(t, "github-comment"), 202,
+			"accepted", []string{"team-a/infra "}},
+		{"a review wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request_review", "1",
+			example(t, "github-review")), example(t, "github-review"), 202, "accepted", []string{"team-a/infra "}},
+		{"a comment on an issue wakes nothing", "POST", "/hooks/team-a/infra",
+			gitHub(hookSecret, "issue_comment", "1", example(t, "github-issue-comment")),
+			example(t, "github-issue-comment"), 200, "nothing to do for this event", nil},
+		{"an event that is of no pull request wakes nothing", "POST", "/hooks/team-a/infra",
+			gitHub(hookSecret, "issues", "1", example(t, "github-issue-comment")), example(t, "github-issue-comment"),
+			200, "nothing to do for this event", nil},
+		{"a pull request has to be signed too", "POST", "/hooks/team-a/infra",
+			gitHub("wrong", "pull_request", "1", push), push, 401, refused, nil},
+		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401,
+			refused, nil},
+		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401,
+			refused, nil},
+		{"no signature is refused", "POST", "/hooks/team-a/infra", hookHeaders("X-GitHub-Event", "push"), push, 401,
+			refused, nil},
+		{"a request of no Git provider is rejected", "POST", "/hooks/team-a/infra", hookHeaders(), push, 401,
+			refused, nil},
+		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other",
+			gitHub(hookSecret, "push", "1", push), push, 401, refused, nil},
+		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open",
+			gitHub("", "push", "1", push), push, 401, refused, nil},
+		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty",
+			gitHub("", "push", "1", push), push, 401, refused, nil},
+		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken",
+			gitHub(hookSecret, "push", "1", push), push, 503, "try again", nil},
+		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", "hello"), "hello",
+			400, "not what a Git provider sends", nil},
 		{"a GET", "GET", "/hooks/team-a/infra", hookHeaders(), "", 405, "Method Not Allowed", nil},
 		{"another path", "POST", "/hooks/team-a", hookHeaders(), "", 404, "404 page not found", nil},
-		{"another type", "POST", "/hooks/team-a/infra", http.Header{"Content-Type": {"text/plain"}}, push, 415, "send application/json", nil},
+		{"another type", "POST", "/hooks/team-a/infra", http.Header{"Content-Type": {"text/plain"}}, push, 415,
+			"send application/json", nil},
 		{"no type", "POST", "/hooks/team-a/infra", http.Header{}, push, 415, "send application/json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +170,8 @@ func TestHandler(t *testing.T) {
 			if diff := cmp.Diff(c.woken, in.woken); diff != "" {
 				t.Error(diff)
 			}
-			for _, word := range []string{hmacOf(hookSecret, c.body), hmacOf("wrong", c.body), "Widen the subnet", hookSecret} {
+			for _, word := range []string{hmacOf(hookSecret, c.body), hmacOf("wrong", c.body), "Widen the subnet",
+				hookSecret} {
 				if strings.Contains(in.log.String(), word) {
 					t.Errorf("%q is in the log: %s", word, in.log.String())
 				}
@@ -158,7 +185,8 @@ func TestUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
 	push := example(t, "github-push")
 	h := gitHub("wrong", "push", "1", push)
 	wantCode, want, wantText := in.send("POST", "/hooks/team-a/infra", h, strings.NewReader(push))
-	for _, path := range []string{"/hooks/team-a/other", "/hooks/team-x/infra", "/hooks/team-a/open", "/hooks/team-a/empty"} {
+	for _, path := range []string{"/hooks/team-a/other", "/hooks/team-x/infra", "/hooks/team-a/open",
+		"/hooks/team-a/empty"} {
 		code, got, text := in.send("POST", path, h, strings.NewReader(push))
 		want.Del("Date")
 		got.Del("Date")
@@ -177,7 +205,8 @@ func TestEachDeliveryRequestsAFetch(t *testing.T) {
 		code       int
 		text       string
 	}{
-		{"when the fetch cannot be requested, the response is to try again", "/hooks/team-a/infra", errors.New("busy"), 503, "try again"},
+		{"when the fetch cannot be requested, the response is to try again", "/hooks/team-a/infra", errors.New("busy"),
+			503, "try again"},
 		{"then it is accepted", "/hooks/team-a/infra", nil, 202, "accepted"},
 		{"a user sends it again", "/hooks/team-a/infra", nil, 202, "accepted"},
 		{"the same webhook of another Repository", "/hooks/team-b/infra", nil, 202, "accepted"},
@@ -230,11 +259,13 @@ func TestBodyIsReadOnceForManySecrets(t *testing.T) {
 
 func TestBodyOf25MiBIsAccepted(t *testing.T) {
 	in := newInstall(t, Options{Timeout: time.Minute})
-	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted}, {largest + 1, http.StatusRequestEntityTooLarge}} {
+	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted},
+		{largest + 1, http.StatusRequestEntityTooLarge}} {
 		body := `{"ref":"refs/heads/main","pad":"`
 		body += strings.Repeat("x", c.size-len(body)-2) + `"}`
 		// a reader of no known length is sent in chunks, so that no header has its size
-		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", body), io.MultiReader(strings.NewReader(body)))
+		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", body),
+			io.MultiReader(strings.NewReader(body)))
 		if code != c.code {
 			t.Errorf("%d bytes: %d %q, want %d", c.size, code, text, c.code)
 		}
@@ -243,7 +274,8 @@ func TestBodyOf25MiBIsAccepted(t *testing.T) {
 
 func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 	started, leave := make(chan struct{}), make(chan struct{})
-	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Event) error {
+	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string,
+		gitprovider.Event) error {
 		started <- struct{}{}
 		<-leave
 		return nil
@@ -252,7 +284,8 @@ func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
-			if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", fmt.Sprint(i), push), strings.NewReader(push)); code != 202 {
+			if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", fmt.Sprint(i), push),
+				strings.NewReader(push)); code != 202 {
 				t.Errorf("%d", code)
 			}
 		})
@@ -265,7 +298,8 @@ func TestTooManyConcurrentWebhooksAreRejected(t *testing.T) {
 	}
 	close(leave)
 	all.Wait()
-	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "4", push), strings.NewReader(push)); code != 200 {
+	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "4", push),
+		strings.NewReader(push)); code != 200 {
 		t.Errorf("no place is free again: %d", code)
 	}
 }
@@ -275,7 +309,10 @@ func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 	for name, begun := range map[string]int{"small ones": 1, "large ones": small + 1} {
 		t.Run(name, func(t *testing.T) {
 			h := New(Options{
-				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler),
+				Now: func() time.Time {
+					return hookTime
+				},
 				RequestFetch: func(context.Context, string, string, gitprovider.Event) error { return nil },
 			})
 			send := func(body io.Reader, of string) int {
@@ -299,7 +336,8 @@ func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 			if code := send(strings.NewReader(push), push); code != http.StatusAccepted {
 				t.Errorf("a push is answered %d", code)
 			}
-			if long := strings.Repeat(" ", small+1); begun > small && send(strings.NewReader(long), long) != http.StatusTooManyRequests {
+			if long := strings.Repeat(" ", small+1); begun > small &&
+				send(strings.NewReader(long), long) != http.StatusTooManyRequests {
 				t.Error("there is no end to large ones")
 			}
 		})
@@ -309,7 +347,9 @@ func TestSlowBodiesDoNotBlockOtherWebhooks(t *testing.T) {
 // A client is not authenticated before its body is read, so few large bodies are in memory.
 func TestConcurrentLargeBodiesAreLimited(t *testing.T) {
 	h := New(Options{
-		Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+		Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
+			return hookTime
+		},
 		RequestFetch: func(context.Context, string, string, gitprovider.Event) error { return nil },
 	})
 	send := func(body io.Reader) int {
@@ -341,7 +381,8 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST /hooks/team-a/infra HTTP/1.1\r\nHost: cairn\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	fmt.Fprint(conn, "POST /hooks/team-a/infra HTTP/1.1\r\nHost: cairn\r\nContent-Type: "+
+		"application/json\r\nContent-Length: 100\r\n\r\n{")
 	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -352,13 +393,17 @@ func TestSlowBodyTimesOut(t *testing.T) {
 }
 
 func TestFetchRequestEndsBeforeTheGitProviderTimesOut(t *testing.T) {
-	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time {
+			return hookTime
+		},
 		RequestFetch: func(ctx context.Context, _, _ string, _ gitprovider.Event) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
 	push := example(t, "github-push")
-	r := httptest.NewRequest("POST", "/hooks/team-a/infra", strings.NewReader(push)) // whose body is there, however long the rest takes
+	// whose body is there, however long the rest takes
+	r := httptest.NewRequest("POST", "/hooks/team-a/infra", strings.NewReader(push))
 	r.Header = gitHub(hookSecret, "push", "1", push)
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {

@@ -55,14 +55,16 @@ func newHooks(t *testing.T) *hooks {
 	t.Helper()
 	h := &hooks{Env: apiserver.New(t)}
 	receiver := webhook.Repositories{
-		Cache: h.Client, Client: counting{apiserver.Kube, &h.writes}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Cache: h.Client, Client: counting{apiserver.Kube, &h.writes},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	served := httptest.NewServer(receiver.Handler())
 	t.Cleanup(served.Close)
 	h.url = served.URL
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "webhook"},
-		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret", "password": "known-to-more-users"},
+		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret",
+			"password": "known-to-more-users"},
 	}))
 	h.repo = h.repository("infra", "webhook")
 	return h
@@ -76,7 +78,8 @@ func (h *hooks) repository(name, secret string) *v1alpha1.Repository {
 		Spec:       v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"},
 	}
 	if secret != "" {
-		repo.Spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: secret}, Keys: []string{"old", "new"}}
+		repo.Spec.Webhook = &v1alpha1.WebhookSource{Secret: v1alpha1.ObjectRef{Name: secret},
+			Keys: []string{"old", "new"}}
 	}
 	h.Make(repo)
 	return repo
@@ -118,7 +121,8 @@ func TestPushRequestsFetch(t *testing.T) {
 	if err != nil || at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
 		t.Errorf("the fetch is requested at %v (%v)", h.repo.Annotations, err)
 	}
-	if h.repo.Annotations["kept"] != "yes" || h.repo.Generation != before.Generation || h.repo.Spec.URL != before.Spec.URL {
+	if h.repo.Annotations["kept"] != "yes" || h.repo.Generation != before.Generation ||
+		h.repo.Spec.URL != before.Spec.URL {
 		t.Errorf("the push changed more: %+v", h.repo)
 	}
 	if n := h.writes.Load(); n != 1 {
@@ -127,7 +131,8 @@ func TestPushRequestsFetch(t *testing.T) {
 
 	// A later push is another request, by the other secret too.
 	first := h.repo.Annotations[v1alpha1.RequestedAtAnnotation]
-	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-new-secret", "push", "2"); got != http.StatusAccepted || h.writes.Load() != 2 {
+	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-new-secret", "push", "2"); got != http.StatusAccepted ||
+		h.writes.Load() != 2 {
 		t.Errorf("a push with the other secret is answered %d, after %d writes", got, h.writes.Load())
 	}
 	h.Seen(h.repo)
@@ -137,7 +142,8 @@ func TestPushRequestsFetch(t *testing.T) {
 
 	// An event of a pull request is a request too.
 	second := h.repo.Annotations[v1alpha1.RequestedAtAnnotation]
-	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-old-secret", "pull_request", "3"); got != http.StatusAccepted || h.writes.Load() != 3 {
+	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-old-secret", "pull_request",
+		"3"); got != http.StatusAccepted || h.writes.Load() != 3 {
 		t.Errorf("a pull request is answered %d, after %d writes", got, h.writes.Load())
 	}
 	h.Seen(h.repo)
@@ -151,7 +157,8 @@ func TestWebhooksThatRequestNoFetch(t *testing.T) {
 	h.repository("without", "")
 	h.repository("lost", "no-such-secret")
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"}, StringData: map[string]string{"old": "", "new": ""},
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"},
+		StringData: map[string]string{"old": "", "new": ""},
 	}))
 	h.repository("hollow", "hollow")
 	elsewhere := newHooks(t) // the same names in another namespace
@@ -161,20 +168,32 @@ func TestWebhooksThatRequestNoFetch(t *testing.T) {
 		path, secret, event string
 		want                int
 	}{
-		"one that is not signed":                              {"/hooks/" + h.Namespace + "/infra", unsigned, "push", 401},
-		"one that is signed with another secret":              {"/hooks/" + h.Namespace + "/infra", "guess", "push", 401},
-		"one that is signed with another value of the Secret": {"/hooks/" + h.Namespace + "/infra", "known-to-more-users", "push", 401},
-		"one signed with nothing":                             {"/hooks/" + h.Namespace + "/hollow", "", "push", 401},
-		"one to a Repository that wants none":                 {"/hooks/" + h.Namespace + "/without", "the-old-secret", "push", 401},
-		"one to a Repository whose Secret is not there":       {"/hooks/" + h.Namespace + "/lost", "the-old-secret", "push", 401},
-		"one to a Repository that is not there":               {"/hooks/" + h.Namespace + "/none", "the-old-secret", "push", 401},
-		"one to a Repository of another namespace":            {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret", "push", 401},
-		"one to names that can be none":                       {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
-		"a ping that is signed":                               {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
-		"a signed event that needs no fetch":                  {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
-		"a signed comment on an issue":                        {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issue_comment", 200},
-		"one to another path":                                 {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
-		"one with the path of a Repository and one more":      {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
+		"one that is not signed": {"/hooks/" + h.Namespace + "/infra", unsigned,
+			"push", 401},
+		"one that is signed with another secret": {"/hooks/" + h.Namespace + "/infra", "guess",
+			"push", 401},
+		"one that is signed with another value of the Secret": {"/hooks/" + h.Namespace + "/infra",
+			"known-to-more-users", "push", 401},
+		"one signed with nothing": {"/hooks/" + h.Namespace + "/hollow", "", "push", 401},
+		"one to a Repository that wants none": {"/hooks/" + h.Namespace + "/without", "the-old-secret",
+			"push", 401},
+		"one to a Repository whose Secret is not there": {"/hooks/" + h.Namespace + "/lost", "the-old-secret",
+			"push", 401},
+		"one to a Repository that is not there": {"/hooks/" + h.Namespace + "/none", "the-old-secret",
+			"push", 401},
+		"one to a Repository of another namespace": {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret",
+			"push", 401},
+		"one to names that can be none": {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
+		"a ping that is signed": {"/hooks/" + h.Namespace + "/infra", "the-old-secret",
+			"ping", 200},
+		"a signed event that needs no fetch": {"/hooks/" + h.Namespace + "/infra", "the-old-secret",
+			"issues", 200},
+		"a signed comment on an issue": {"/hooks/" + h.Namespace + "/infra", "the-old-secret",
+			"issue_comment", 200},
+		"one to another path": {"/hook/" + h.Namespace + "/infra", "the-old-secret",
+			"push", 404},
+		"one with the path of a Repository and one more": {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret",
+			"push", 404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := h.push(tt.path, tt.secret, tt.event, name); got != tt.want {
@@ -195,7 +214,8 @@ func TestFailedPushIsAcceptedAgain(t *testing.T) {
 	path := "/hooks/" + h.Namespace + "/infra"
 	down := true
 	receiver := webhook.Repositories{
-		Cache: h.Client, Client: failing{counting{apiserver.Kube, &h.writes}, &down}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Cache: h.Client, Client: failing{counting{apiserver.Kube, &h.writes}, &down},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	served := httptest.NewServer(receiver.Handler())
 	t.Cleanup(served.Close)

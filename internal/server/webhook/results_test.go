@@ -21,12 +21,15 @@ func TestResultOfEachWebhookIsRecorded(t *testing.T) {
 	var fails error
 	h := New(Options{
 		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		Record:       func(provider, result string) { recorded = append(recorded, strings.TrimSpace(provider+" "+result)) },
+		Record: func(provider, result string) {
+			recorded = append(recorded, strings.TrimSpace(provider+" "+result))
+		},
 		RequestFetch: func(_ context.Context, _, _ string, e gitprovider.Event) error { at = e.At; return fails },
 	})
 	push := example(t, "github-push")
 	send := func(repository, key, event, delivery string) {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/team-a/"+repository, strings.NewReader(push))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/team-a/"+repository,
+			strings.NewReader(push))
 		r.Header = gitHub(key, event, delivery, push)
 		h.ServeHTTP(httptest.NewRecorder(), r)
 	}

@@ -46,7 +46,8 @@ const (
 // outcomes of the engine's functions.
 var outcomes = func() map[string]outcome {
 	all := map[string]outcome{}
-	for _, name := range strings.Fields(`abspath pathexpand format formatlist join coalesce coalescelist try element lookup
+	for _, name := range strings.Fields(
+		`abspath pathexpand format formatlist join coalesce coalescelist try element lookup
 		merge concat flatten toset tolist tomap tostring distinct compact one values sort reverse slice chunklist zipmap
 		setunion setintersection setsubtract setproduct matchkeys transpose sensitive nonsensitive jsonencode yamlencode
 		ephemeralasnull trimspace chomp indent`) {

@@ -58,7 +58,8 @@ func (c *Closures) holds(a *answer, tree Tree) bool {
 
 // answer returns the result of the search.
 func (s *search) answer(name string) *answer {
-	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs, dependencies: s.dependencies}
+	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs,
+		dependencies: s.dependencies}
 	if len(s.open) > 0 {
 		root, _ := s.tree.Entry("")
 		s.dirs, s.files = map[string]git.Entry{"": root}, nil

@@ -14,7 +14,8 @@ func monorepo() (repository, []Wanted) {
 	r := repository{".opentofu-version": "1.12.6\n"}
 	for i := range 60 {
 		dir := fmt.Sprintf("modules/m%02d", i)
-		r[dir+"/main.tf"] = fmt.Sprintf("variable \"a\" {}\nresource \"terraform_data\" \"a%d\" {\n  input = var.a\n}\n", i)
+		r[dir+"/main.tf"] = fmt.Sprintf(
+			"variable \"a\" {}\nresource \"terraform_data\" \"a%d\" {\n  input = var.a\n}\n", i)
 		r[dir+"/outputs.tf"] = "output \"a\" {\n  value = 1\n}\n"
 		r[dir+"/README"] = "x"
 		if i >= 50 {
@@ -70,7 +71,8 @@ func BenchmarkTwoThousand(b *testing.B) {
 		}
 	})
 	for _, tt := range []struct{ name, file string }{
-		{"nothing", ""}, {"a README", "README"}, {"one Stack", "envs/e00/stack0000/main.tf"}, {"a module", "modules/m07/main.tf"},
+		{"nothing", ""}, {"a README", "README"}, {"one Stack", "envs/e00/stack0000/main.tf"},
+		{"a module", "modules/m07/main.tf"},
 		{"a trigger", "shared/s03/f01.yaml"}, {"the version file", ".opentofu-version"},
 	} {
 		after, changed := r.commit(b)

@@ -51,8 +51,10 @@ func (s *search) calls(ctx context.Context, dir string) error {
 				}
 				if target != "" && !s.modules[target] && target != dir {
 					if len(s.modules) >= s.c.options.Modules {
-						return fail(ErrTooLarge, "the code in %s calls more than %d local modules, which is the limit: "+
-							"split the root module into several, with a Stack for each", shown(dir), s.c.options.Modules)
+						return fail(ErrTooLarge,
+							"the code in %s calls more than %d local modules, which is the limit: "+
+								"split the root module into several, with a Stack for each", shown(dir),
+							s.c.options.Modules)
 					}
 					s.module(target)
 					queue = append(queue, target)
@@ -99,19 +101,20 @@ func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) 
 func (s *search) local(ctx context.Context, dir, source, at string) (place, error) {
 	name := path.Join(dir, source)
 	if outside(name) {
-		return place{}, fail(ErrModule, "%s has the source %.200q, which is outside of the repository: correct the path, or "+
-			"use the URL of a repository", at, source)
+		return place{}, fail(ErrModule, "%s has the source %.200q, which is outside of the repository: correct "+
+			"the path, or use the URL of a repository", at, source)
 	}
 	p, err := s.resolve(ctx, name)
 	switch {
 	case err != nil:
 		return place{}, err
 	case p.outside:
-		return place{}, fail(ErrModule, "%s has the source %.200q, which is a symlink to a path outside of the repository: "+
-			"replace the symlink with a directory", at, source)
+		return place{}, fail(ErrModule, "%s has the source %.200q, which is a symlink to a path outside of the "+
+			"repository: replace the symlink with a directory", at, source)
 	case p.Kind != git.KindDir && p.Kind != git.KindSubmodule:
-		return place{}, fail(ErrModule, "%s has the source %.200q, but the repository has no directory %.200q; the nearest "+
-			"one that exists is %s: correct the source, or commit the directory", at, source, name, shown(p.nearest))
+		return place{}, fail(ErrModule, "%s has the source %.200q, but the repository has no directory %.200q; "+
+			"the nearest one that exists is %s: correct the source, or commit the directory", at, source, name,
+			shown(p.nearest))
 	}
 	return p, nil
 }
@@ -167,7 +170,8 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 func hasCode(tree Tree, dir string) bool {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
-		if _, kind := engine.CodeFile(e.Name()); kind != "" && e.Kind != git.KindDir && !strings.HasPrefix(e.Name(), ".") {
+		if _, kind := engine.CodeFile(e.Name()); kind != "" && e.Kind != git.KindDir &&
+			!strings.HasPrefix(e.Name(), ".") {
 			return true
 		}
 	}

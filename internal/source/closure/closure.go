@@ -125,8 +125,8 @@ type Options struct {
 	// Work is how much work one step of a search may do, in bytes that are read, compared or evaluated. With more, the
 	// closure is the whole repository. 0 is 600 million: about 20 seconds.
 	Work int
-	// CacheBytes is the memory of all caches, about. A Stack's closure takes some 5 KiB of the half that is for closures.
-	// 0 is 128 MiB.
+	// CacheBytes is the memory of all caches, about. A Stack's closure takes some 5 KiB of the half that is for
+	// closures. 0 is 128 MiB.
 	CacheBytes int
 }
 
@@ -183,7 +183,8 @@ func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Cl
 	}
 	files := a.files(tree)
 	submodules := slices.ContainsFunc(files, func(e git.Entry) bool { return e.Kind == git.KindSubmodule })
-	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules, Dependencies: a.dependencies}, nil
+	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open,
+		Submodules: submodules, Dependencies: a.dependencies}, nil
 }
 
 // Digest returns the same digest as Of, without a list of the files: for the Stacks that a commit did not change it

@@ -26,9 +26,10 @@ func TestFilesOfTheClosure(t *testing.T) {
 		open       []string
 	}{
 		"all below the folder, and nothing of a folder whose name begins with its": {
-			repository: repository{"prod/app/main.tf": "", "prod/app/t/x.tftpl": "x", "prod/app/.terraform.lock.hcl": "", "prod/app2/main.tf": "", "prod/app.tf": ""},
-			wanted:     Wanted{Path: "prod/app"},
-			files:      "prod/app/.terraform.lock.hcl prod/app/main.tf prod/app/t/x.tftpl",
+			repository: repository{"prod/app/main.tf": "", "prod/app/t/x.tftpl": "x",
+				"prod/app/.terraform.lock.hcl": "", "prod/app2/main.tf": "", "prod/app.tf": ""},
+			wanted: Wanted{Path: "prod/app"},
+			files:  "prod/app/.terraform.lock.hcl prod/app/main.tf prod/app/t/x.tftpl",
 		},
 		"the root: all files": {
 			repository: repository{"main.tf": module("a", "./a"), "a/main.tf": "", "README": "x"},
@@ -36,50 +37,62 @@ func TestFilesOfTheClosure(t *testing.T) {
 			files:      "README a/main.tf main.tf", modules: []string{"a"},
 		},
 		"modules, and the modules that they call, from the directory of the caller": {
-			repository: repository{"app/main.tf": module("net", "../modules/net"), "modules/net/net.tf": module("vpc", "../vpc//sub/.."), "modules/vpc/x/y.json": "1", "modules/other/main.tf": ""},
-			wanted:     Wanted{Path: "/app/"},
-			files:      "app/main.tf modules/net/net.tf modules/vpc/x/y.json", modules: []string{"modules/net", "modules/vpc"},
+			repository: repository{"app/main.tf": module("net", "../modules/net"),
+				"modules/net/net.tf": module("vpc", "../vpc//sub/.."), "modules/vpc/x/y.json": "1",
+				"modules/other/main.tf": ""},
+			wanted:  Wanted{Path: "/app/"},
+			files:   "app/main.tf modules/net/net.tf modules/vpc/x/y.json",
+			modules: []string{"modules/net", "modules/vpc"},
 		},
 		"modules that call each other, once": {
-			repository: repository{"app/main.tf": module("a", "../a"), "a/main.tf": module("b", "../b") + module("app", "../app"), "b/main.tf": module("a", "../a")},
-			wanted:     Wanted{Path: "./app"},
-			files:      "a/main.tf app/main.tf b/main.tf", modules: []string{"a", "b"},
+			repository: repository{"app/main.tf": module("a", "../a"), "a/main.tf": module("b", "../b") + module("app",
+				"../app"), "b/main.tf": module("a", "../a")},
+			wanted: Wanted{Path: "./app"},
+			files:  "a/main.tf app/main.tf b/main.tf", modules: []string{"a", "b"},
 		},
 		"modules named in .tofu and in JSON": {
 			repository: repository{
-				"app/a.tofu": module("a", "../a"), "app/b.tf.json": `{"module": {"b": {"source": "../b"}}}`, "app/c.tofu.json": `{"module": [{"c": [{"source": "../c"}]}]}`,
-				"a/x": "", "b/x": "", "c/x": "", "d/x": "",
+				"app/a.tofu": module("a", "../a"), "app/b.tf.json": `{"module": {"b": {"source": "../b"}}}`,
+				"app/c.tofu.json": `{"module": [{"c": [{"source": "../c"}]}]}`,
+				"a/x":             "", "b/x": "", "c/x": "", "d/x": "",
 			},
 			wanted: Wanted{Path: "app"},
 			files:  "a/x app/a.tofu app/b.tf.json app/c.tofu.json b/x c/x", modules: []string{"a", "b", "c"},
 		},
 		"modules of x.tf and of x.tofu, though each engine reads only one of them": {
-			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../b") + module("gone", "../gone"), "a/x": "", "b/x": ""},
-			wanted:     Wanted{Path: "app"},
-			files:      "a/x app/main.tf app/main.tofu b/x", modules: []string{"a", "b"},
+			repository: repository{"app/main.tf": module("a", "../a"),
+				"app/main.tofu": module("b", "../b") + module("gone", "../gone"), "a/x": "", "b/x": ""},
+			wanted: Wanted{Path: "app"},
+			files:  "a/x app/main.tf app/main.tofu b/x", modules: []string{"a", "b"},
 		},
 		"modules of x.tofu for OpenTofu, and of no file that it replaces": {
-			repository: repository{"app/main.tf": module("a", "../gone"), "app/main.tofu": module("b", "../b"), "b/x": ""},
-			wanted:     Wanted{Path: "app", Language: LanguageOfOpenTofu},
-			files:      "app/main.tf app/main.tofu b/x", modules: []string{"b"},
+			repository: repository{"app/main.tf": module("a", "../gone"), "app/main.tofu": module("b", "../b"),
+				"b/x": ""},
+			wanted: Wanted{Path: "app", Language: LanguageOfOpenTofu},
+			files:  "app/main.tf app/main.tofu b/x", modules: []string{"b"},
 		},
 		"no modules of .tofu for Terraform": {
-			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../gone"), "app/more.tofu": module("c", "../b"), "a/x": "", "b/x": ""},
-			wanted:     Wanted{Path: "app", Language: LanguageOfTerraform},
-			files:      "a/x app/main.tf app/main.tofu app/more.tofu", modules: []string{"a"},
+			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../gone"),
+				"app/more.tofu": module("c", "../b"), "a/x": "", "b/x": ""},
+			wanted: Wanted{Path: "app", Language: LanguageOfTerraform},
+			files:  "a/x app/main.tf app/main.tofu app/more.tofu", modules: []string{"a"},
 		},
 		"the last source of an override file, and not the ones before": {
 			repository: repository{
-				"app/main.tf": module("a", "../gone") + module("b", "../b") + module("c", "${var.c}") + module("d", "../d"), "app/a_override.tf": module("a", "../gone") + module("b", "hashicorp/consul/aws"),
-				"app/override.tf": module("a", "../a") + module("c", "../c"), "app/other_override.tf": "module \"d\" {\n  count = 0\n}\n", "a/x": "", "b/x": "", "c/x": "", "d/x": "",
+				"app/main.tf": module("a", "../gone") + module("b", "../b") + module("c", "${var.c}") + module("d",
+					"../d"), "app/a_override.tf": module("a", "../gone") + module("b", "hashicorp/consul/aws"),
+				"app/override.tf":       module("a", "../a") + module("c", "../c"),
+				"app/other_override.tf": "module \"d\" {\n  count = 0\n}\n", "a/x": "", "b/x": "", "c/x": "", "d/x": "",
 			},
-			wanted: Wanted{Path: "app"},
-			files:  "a/x app/a_override.tf app/main.tf app/other_override.tf app/override.tf c/x d/x", modules: []string{"a", "c", "d"},
+			wanted:  Wanted{Path: "app"},
+			files:   "a/x app/a_override.tf app/main.tf app/other_override.tf app/override.tf c/x d/x",
+			modules: []string{"a", "c", "d"},
 		},
 		"both sources, when only one engine reads the override file": {
-			repository: repository{"app/main.tf": module("a", "../a"), "app/override.tofu": module("a", "../b"), "a/x": "", "b/x": ""},
-			wanted:     Wanted{Path: "app"},
-			files:      "a/x app/main.tf app/override.tofu b/x", modules: []string{"a", "b"},
+			repository: repository{"app/main.tf": module("a", "../a"), "app/override.tofu": module("a", "../b"),
+				"a/x": "", "b/x": ""},
+			wanted: Wanted{Path: "app"},
+			files:  "a/x app/main.tf app/override.tofu b/x", modules: []string{"a", "b"},
 		},
 		"modules with backslashes, as on Windows": {
 			repository: repository{"app/main.tf": module("a", `..\\modules\\a`), "modules/a/x": ""},
@@ -88,15 +101,17 @@ func TestFilesOfTheClosure(t *testing.T) {
 		},
 		"no remote module, with or without variables": {
 			repository: repository{
-				"app/main.tf": module("a", "hashicorp/consul/aws") + module("b", "git::https://example.com/x.git?ref=${var.ref}") + module("c", "modules/c"), "modules/c/x": "",
+				"app/main.tf": module("a", "hashicorp/consul/aws") + module("b",
+					"git::https://example.com/x.git?ref=${var.ref}") + module("c", "modules/c"), "modules/c/x": "",
 			},
 			wanted: Wanted{Path: "app"},
 			files:  "app/main.tf",
 		},
 		"no module of a nested folder that is not called": {
-			repository: repository{"app/main.tf": module("a", "./a"), "app/a/main.tf": "", "app/examples/one/main.tf": module("gone", "../../../gone") + module("b", "../../../b"), "b/x": ""},
-			wanted:     Wanted{Path: "app"},
-			files:      "app/a/main.tf app/examples/one/main.tf app/main.tf", modules: []string{"app/a"},
+			repository: repository{"app/main.tf": module("a", "./a"), "app/a/main.tf": "",
+				"app/examples/one/main.tf": module("gone", "../../../gone") + module("b", "../../../b"), "b/x": ""},
+			wanted: Wanted{Path: "app"},
+			files:  "app/a/main.tf app/examples/one/main.tf app/main.tf", modules: []string{"app/a"},
 		},
 		"all files, when a source has a variable": {
 			repository: repository{"app/main.tf": "\n" + module("a", "../${var.a}"), "b/x": "", "c": ""},
@@ -114,24 +129,28 @@ func TestFilesOfTheClosure(t *testing.T) {
 			files:      "app/.main.tf app/main.tf",
 		},
 		"the valid parts of a file with syntax errors": {
-			repository: repository{"app/main.tf": module("a", "../a") + "resource {{{ \"", "app/bad.tf.json": `{"module"`, "a/x": ""},
-			wanted:     Wanted{Path: "app"},
-			files:      "a/x app/bad.tf.json app/main.tf", modules: []string{"a"},
+			repository: repository{"app/main.tf": module("a", "../a") + "resource {{{ \"",
+				"app/bad.tf.json": `{"module"`, "a/x": ""},
+			wanted: Wanted{Path: "app"},
+			files:  "a/x app/bad.tf.json app/main.tf", modules: []string{"a"},
 		},
 		"no module in a comment or in a text": {
-			repository: repository{"app/main.tf": "# " + strings.ReplaceAll(module("a", "../a"), "\n", " ") + "\nlocals {\n x = <<E\n" + module("b", "../b") + "E\n}\n"},
-			wanted:     Wanted{Path: "app"},
-			files:      "app/main.tf",
+			repository: repository{"app/main.tf": "# " + strings.ReplaceAll(module("a", "../a"), "\n", " ") +
+				"\nlocals {\n x = <<E\n" + module("b", "../b") + "E\n}\n"},
+			wanted: Wanted{Path: "app"},
+			files:  "app/main.tf",
 		},
 		"files that triggers match": {
-			repository: repository{"app/main.tf": "", "shared/a.yaml": "", "shared/x/b.yaml": "", "shared/x/y/z/d.yaml": "", "shared/x/c.json": "", "shared2/d.yaml": "", "top.yaml": ""},
-			wanted:     Wanted{Path: "app", Triggers: []string{"/shared/**/*.yaml", "none/**", "*.none"}},
-			files:      "app/main.tf shared/a.yaml shared/x/b.yaml shared/x/y/z/d.yaml",
+			repository: repository{"app/main.tf": "", "shared/a.yaml": "", "shared/x/b.yaml": "",
+				"shared/x/y/z/d.yaml": "", "shared/x/c.json": "", "shared2/d.yaml": "", "top.yaml": ""},
+			wanted: Wanted{Path: "app", Triggers: []string{"/shared/**/*.yaml", "none/**", "*.none"}},
+			files:  "app/main.tf shared/a.yaml shared/x/b.yaml shared/x/y/z/d.yaml",
 		},
 		"files that a trigger without ** matches, not those in deeper folders": {
-			repository: repository{"app/main.tf": "", "a.yaml": "", "x/b.yaml": "", "x/y/c.yaml": "", "x/y/z/d.yaml": ""},
-			wanted:     Wanted{Path: "app", Triggers: []string{"{*,x/*}.yaml", "./x/y/?.yaml"}},
-			files:      "a.yaml app/main.tf x/b.yaml x/y/c.yaml",
+			repository: repository{"app/main.tf": "", "a.yaml": "", "x/b.yaml": "", "x/y/c.yaml": "",
+				"x/y/z/d.yaml": ""},
+			wanted: Wanted{Path: "app", Triggers: []string{"{*,x/*}.yaml", "./x/y/?.yaml"}},
+			files:  "a.yaml app/main.tf x/b.yaml x/y/c.yaml",
 		},
 		"all below a directory that is a trigger": {
 			repository: repository{"app/main.tf": "", "shared/a": "", "shared/x/b": "", "shared2/c": ""},
@@ -154,37 +173,43 @@ func TestFilesOfTheClosure(t *testing.T) {
 			files:      "app/main.tf vars/a.tfvars",
 		},
 		"the nearest version files": {
-			repository: repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2", ".opentofu-version": "1.8.0", ".terraform-version": "1.5.7", ".terragrunt-version": "0.60.0", ".tool-versions": "x"},
-			wanted:     Wanted{Path: "a/b"},
-			files:      ".terraform-version a/.opentofu-version a/b/main.tf",
+			repository: repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2", ".opentofu-version": "1.8.0",
+				".terraform-version": "1.5.7", ".terragrunt-version": "0.60.0", ".tool-versions": "x"},
+			wanted: Wanted{Path: "a/b"},
+			files:  ".terraform-version a/.opentofu-version a/b/main.tf",
 		},
 		"targets of symlinks, and of the symlinks there": {
 			repository: repository{
-				"app/main.tf": "", "app/one": "-> ../shared/one", "app/dir": "-> ../lib", "app/lost": "-> nowhere", "app/out": "-> ../../x", "app/abs": "-> /etc", "app/self": "-> self",
+				"app/main.tf": "", "app/one": "-> ../shared/one", "app/dir": "-> ../lib", "app/lost": "-> nowhere",
+				"app/out": "-> ../../x", "app/abs": "-> /etc", "app/self": "-> self",
 				"shared/one": "1", "shared/two": "2", "lib/x": "-> ../shared/three", "shared/three": "3",
 			},
 			wanted: Wanted{Path: "app"},
 			files:  "app/abs app/dir app/lost app/main.tf app/one app/out app/self lib/x shared/one shared/three",
 		},
 		"modules of code behind a symlink, from the directory of the symlink": {
-			repository: repository{"app/main.tf": "-> ../common/main.tf", "common/main.tf": module("a", "./a"), "app/a/x": "", "common/a/y": ""},
-			wanted:     Wanted{Path: "app"},
-			files:      "app/a/x app/main.tf common/main.tf", modules: []string{"app/a"},
+			repository: repository{"app/main.tf": "-> ../common/main.tf", "common/main.tf": module("a", "./a"),
+				"app/a/x": "", "common/a/y": ""},
+			wanted: Wanted{Path: "app"},
+			files:  "app/a/x app/main.tf common/main.tf", modules: []string{"app/a"},
 		},
 		"a module behind a symlink, and the modules that it calls from its real directory": {
-			repository: repository{"app/main.tf": module("a", "../links/a"), "links/a": "-> ../deep/er/a", "deep/er/a/main.tf": module("b", "../b"), "deep/er/b/x": "", "b/y": "", "links/b": "-> none"},
-			wanted:     Wanted{Path: "app"},
-			files:      "app/main.tf deep/er/a/main.tf deep/er/b/x links/a", modules: []string{"deep/er/a", "deep/er/b"},
+			repository: repository{"app/main.tf": module("a", "../links/a"), "links/a": "-> ../deep/er/a",
+				"deep/er/a/main.tf": module("b", "../b"), "deep/er/b/x": "", "b/y": "", "links/b": "-> none"},
+			wanted: Wanted{Path: "app"},
+			files:  "app/main.tf deep/er/a/main.tf deep/er/b/x links/a", modules: []string{"deep/er/a", "deep/er/b"},
 		},
 		"a folder behind a symlink": {
-			repository: repository{"now": "-> releases/2", "releases/2/main.tf": module("a", "../a"), "releases/a/x": "", "a/y": ""},
-			wanted:     Wanted{Path: "now"},
-			files:      "now releases/2/main.tf releases/a/x", modules: []string{"releases/a"},
+			repository: repository{"now": "-> releases/2", "releases/2/main.tf": module("a", "../a"),
+				"releases/a/x": "", "a/y": ""},
+			wanted: Wanted{Path: "now"},
+			files:  "now releases/2/main.tf releases/a/x", modules: []string{"releases/a"},
 		},
 		"submodules, without their content": {
-			repository: repository{"app/main.tf": module("a", "../vendor/a/x") + module("b", "./b"), "vendor/a": "@", "app/b": "@"},
-			wanted:     Wanted{Path: "app"},
-			files:      "app/b app/main.tf vendor/a",
+			repository: repository{"app/main.tf": module("a", "../vendor/a/x") + module("b", "./b"), "vendor/a": "@",
+				"app/b": "@"},
+			wanted: Wanted{Path: "app"},
+			files:  "app/b app/main.tf vendor/a",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,31 +236,58 @@ func TestErrorsNameTheProblem(t *testing.T) {
 		reason     string
 		message    string
 	}{
-		"no such directory":                  {good, Wanted{Path: "app/net/x"}, ErrPath, "PathNotFound", "no directory app/net/x; the nearest one that exists is app: correct the path"},
-		"no such directory at all":           {good, Wanted{Path: "ap"}, ErrPath, "PathNotFound", "the nearest one that exists is the repository's root"},
-		"a file as a path":                   {good, Wanted{Path: "app/main.tf"}, ErrPath, "PathNotFound", "the nearest one that exists is app"},
-		"a path out of the repository":       {good, Wanted{Path: "app/../../x"}, ErrPath, "PathNotFound", "outside of the repository"},
-		"a path that leads out":              {good, Wanted{Path: "out/x"}, ErrPath, "PathNotFound", "symlink to a path outside of the repository"},
-		"an absolute symlink":                {good, Wanted{Path: "abs"}, ErrPath, "PathNotFound", "symlink to a path outside of the repository"},
-		"a path in a submodule":              {good, Wanted{Path: "sub/x"}, ErrPath, "PathNotFound", "submodule sub"},
-		"no code":                            {good, Wanted{Path: "docs"}, ErrNoCode, "CodeNotFound", "in docs"},
-		"no code in the root":                {good, Wanted{}, ErrNoCode, "CodeNotFound", "in the repository's root"},
-		"no Terragrunt":                      {good, Wanted{Path: "app", Terragrunt: true}, ErrNoCode, "CodeNotFound", "terragrunt.hcl"},
-		"a directory and a hidden file":      {repository{"app/x.tf/y": "", "app/.x.tf": ""}, Wanted{Path: "app"}, ErrNoCode, "CodeNotFound", "in app"},
-		"no variable file":                   {good, Wanted{Path: "app", VariableFiles: []string{"app/x.tfvars"}}, ErrVariableFile, "VariableFileNotFound", "no variable file app/x.tfvars; the nearest directory that exists is app:"},
-		"a directory as variable file":       {good, Wanted{Path: "app", VariableFiles: []string{"docs"}}, ErrVariableFile, "VariableFileNotFound", "docs"},
-		"a variable file outside":            {good, Wanted{Path: "app", VariableFiles: []string{"../x"}}, ErrVariableFile, "VariableFileNotFound", "outside of the repository"},
-		"a trigger outside":                  {good, Wanted{Path: "app", Triggers: []string{"../x/**"}}, ErrInvalidGlob, "TriggerInvalid", "remove the .."},
-		"a module that is not found":         {repository{"app/main.tf": "\n\n" + module("net", "../modules/nett"), "modules/net/x": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `app/main.tf:4: module "net" has the source "../modules/nett", but the repository has no directory "modules/nett"; the nearest one that exists is modules:`},
-		"a module that is a file":            {repository{"app/main.tf": module("a", "./main.tf")}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "app/main.tf:2"},
-		"a module out of the repository":     {repository{"app/main.tf": module("a", "../../../x"), "x/y": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "outside of the repository"},
-		"a module whose symlink leads out":   {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink to a path outside of the repository"},
-		"a module whose symlink is a circle": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> b", "app/b": "-> a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `no directory "app/a"`},
-		"a large file of code":               {repository{"app/main.tf": strings.Repeat("#", 512<<10+1)}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf has 524289 bytes, and the limit is 524288: split it"},
-		"a file with many tokens":            {repository{"app/main.tf": "terraform {\n" + strings.Repeat("a=1\n", 50_000) + "}\n"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "app/main.tf: it has 200006 tokens, and the limit is 150000: split it"},
-		"a large file of Terragrunt":         {repository{"app/terragrunt.hcl": strings.Repeat("#", 512<<10+1)}, Wanted{Path: "app", Terragrunt: true}, ErrTooLarge, "SourceTooLarge", "app/terragrunt.hcl has 524289 bytes"},
-		"a large module":                     {repository{"app/main.tf": module("a", "../a"), "a/main.tf.json": `{"a": [` + strings.Repeat("1,", 150_000) + "1]}"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "a/main.tf.json: it has more than 150000 values"},
-		"much code in all":                   {large(34), Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge", "have more than 16777216 bytes of code"},
+		"no such directory": {good, Wanted{Path: "app/net/x"}, ErrPath, "PathNotFound",
+			"no directory app/net/x; the nearest one that exists is app: correct the path"},
+		"no such directory at all": {good, Wanted{Path: "ap"}, ErrPath, "PathNotFound",
+			"the nearest one that exists is the repository's root"},
+		"a file as a path": {good, Wanted{Path: "app/main.tf"}, ErrPath, "PathNotFound",
+			"the nearest one that exists is app"},
+		"a path out of the repository": {good, Wanted{Path: "app/../../x"}, ErrPath, "PathNotFound",
+			"outside of the repository"},
+		"a path that leads out": {good, Wanted{Path: "out/x"}, ErrPath, "PathNotFound",
+			"symlink to a path outside of the repository"},
+		"an absolute symlink": {good, Wanted{Path: "abs"}, ErrPath, "PathNotFound",
+			"symlink to a path outside of the repository"},
+		"a path in a submodule": {good, Wanted{Path: "sub/x"}, ErrPath, "PathNotFound", "submodule sub"},
+		"no code":               {good, Wanted{Path: "docs"}, ErrNoCode, "CodeNotFound", "in docs"},
+		"no code in the root":   {good, Wanted{}, ErrNoCode, "CodeNotFound", "in the repository's root"},
+		"no Terragrunt": {good, Wanted{Path: "app", Terragrunt: true}, ErrNoCode, "CodeNotFound",
+			"terragrunt.hcl"},
+		"a directory and a hidden file": {repository{"app/x.tf/y": "", "app/.x.tf": ""}, Wanted{Path: "app"},
+			ErrNoCode, "CodeNotFound", "in app"},
+		"no variable file": {good, Wanted{Path: "app", VariableFiles: []string{"app/x.tfvars"}},
+			ErrVariableFile, "VariableFileNotFound", "no variable file app/x.tfvars; the nearest directory that " +
+				"exists is app:"},
+		"a directory as variable file": {good, Wanted{Path: "app", VariableFiles: []string{"docs"}},
+			ErrVariableFile, "VariableFileNotFound", "docs"},
+		"a variable file outside": {good, Wanted{Path: "app", VariableFiles: []string{"../x"}},
+			ErrVariableFile, "VariableFileNotFound", "outside of the repository"},
+		"a trigger outside": {good, Wanted{Path: "app", Triggers: []string{"../x/**"}}, ErrInvalidGlob,
+			"TriggerInvalid", "remove the .."},
+		"a module that is not found": {repository{"app/main.tf": "\n\n" + module("net", "../modules/nett"),
+			"modules/net/x": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound",
+			`app/main.tf:4: module "net" has the source "../modules/nett", but the repository has no directory "modules/nett"; the nearest one that exists is modules:`},
+		"a module that is a file": {repository{"app/main.tf": module("a", "./main.tf")}, Wanted{Path: "app"},
+			ErrModule, "ModuleNotFound", "app/main.tf:2"},
+		"a module out of the repository": {repository{"app/main.tf": module("a", "../../../x"), "x/y": ""},
+			Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "outside of the repository"},
+		"a module whose symlink leads out": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"},
+			Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink to a path outside of the repository"},
+		"a module whose symlink is a circle": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> b",
+			"app/b": "-> a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `no directory "app/a"`},
+		"a large file of code": {repository{"app/main.tf": strings.Repeat("#", 512<<10+1)}, Wanted{Path: "app"},
+			ErrTooLarge, "SourceTooLarge", "app/main.tf has 524289 bytes, and the limit is 524288: split it"},
+		"a file with many tokens": {repository{"app/main.tf": "terraform {\n" + strings.Repeat("a=1\n", 50_000) +
+			"}\n"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge",
+			"app/main.tf: it has 200006 tokens, and the limit is 150000: split it"},
+		"a large file of Terragrunt": {repository{"app/terragrunt.hcl": strings.Repeat("#", 512<<10+1)},
+			Wanted{Path: "app", Terragrunt: true}, ErrTooLarge, "SourceTooLarge",
+			"app/terragrunt.hcl has 524289 bytes"},
+		"a large module": {repository{"app/main.tf": module("a", "../a"), "a/main.tf.json": `{"a": [` +
+			strings.Repeat("1,", 150_000) + "1]}"}, Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge",
+			"a/main.tf.json: it has more than 150000 values"},
+		"much code in all": {large(34), Wanted{Path: "app"}, ErrTooLarge, "SourceTooLarge",
+			"have more than 16777216 bytes of code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := of(t, tt.repository, tt.wanted)
@@ -292,7 +344,8 @@ func TestTheNumberOfModulesIsLimited(t *testing.T) {
 	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(Options{Modules: 1}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); !errors.Is(err, ErrTooLarge) {
+	if _, err := New(Options{Modules: 1}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); !errors.Is(err,
+		ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -310,7 +363,8 @@ func TestABlobThatCannotBeReadHasNoReason(t *testing.T) {
 }
 
 func TestAClosureReportsSubmodules(t *testing.T) {
-	r := repository{"app/main.tf": "", "with/main.tf": "", "with/deep/sub": "@", "calls/main.tf": module("a", "../vendor/a/x"), "vendor/a": "@"}
+	r := repository{"app/main.tf": "", "with/main.tf": "", "with/deep/sub": "@",
+		"calls/main.tf": module("a", "../vendor/a/x"), "vendor/a": "@"}
 	for path, want := range map[string]bool{"app": false, "with": true, "calls": true} {
 		if got := mustOf(t, r, Wanted{Path: path}).Submodules; got != want {
 			t.Errorf("%s: %t", path, got)

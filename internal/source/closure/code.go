@@ -26,7 +26,8 @@ const expressionWeight = 64
 
 // weight is how much memory a cached code takes.
 func (c code) weight() int {
-	bytes := textsWeight(c.required) + textsWeight(c.compatible) + c.paths.weight*expressionWeight + len(c.paths.exprs)*pathWeight
+	bytes := textsWeight(c.required) + textsWeight(c.compatible) + c.paths.weight*expressionWeight + len(
+		c.paths.exprs)*pathWeight
 	for _, call := range c.calls {
 		bytes += callWeight + len(call.name) + len(call.source)
 	}

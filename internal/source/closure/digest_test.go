@@ -10,8 +10,9 @@ func base() repository {
 	return repository{
 		"app/main.tf": module("net", "../modules/net"), "app/t.tftpl": "t", "app/link": "-> ../lib/one",
 		"modules/net/main.tf": "", "modules/other/main.tf": "", "lib/one": "1", "lib/two": "2",
-		"shared/a.yaml": "", "shared/b.json": "", "vars/a.tfvars": "", "vars/b.tfvars": "", ".opentofu-version": "1.9.2",
-		"app2/main.tf": "", "README": "x",
+		"shared/a.yaml": "", "shared/b.json": "", "vars/a.tfvars": "", "vars/b.tfvars": "",
+		".opentofu-version": "1.9.2",
+		"app2/main.tf":      "", "README": "x",
 	}
 }
 
@@ -25,7 +26,8 @@ func TestTheDigestChangesOnlyWithFilesOfTheClosure(t *testing.T) {
 		changes repository
 		another bool
 	}{
-		"a file of the folder":                  {repository{"app/main.tf": module("net", "../modules/net") + "\n"}, true},
+		"a file of the folder": {repository{"app/main.tf": module("net", "../modules/net") + "\n"},
+			true},
 		"another file of the folder":            {repository{"app/t.tftpl": "u"}, true},
 		"a new file in the folder":              {repository{"app/x/y": "z"}, true},
 		"a file deleted from the folder":        {repository{"app/t.tftpl": ""}, true},
@@ -46,14 +48,16 @@ func TestTheDigestChangesOnlyWithFilesOfTheClosure(t *testing.T) {
 		"a nearer version file":                 {repository{"app/.opentofu-version": "1.9.2"}, true},
 		"the first version file of its kind":    {repository{".terraform-version": "1.5.7"}, true},
 
-		"a document of a module":                   {repository{"modules/net/README.md": "x", "modules/net/LICENSE": "x"}, false},
-		"a folder whose name begins with its":      {repository{"app2/main.tf": "x"}, false},
-		"a new folder":                             {repository{"app3/main.tf": "x"}, false},
-		"a module that is not called":              {repository{"modules/other/main.tf": "x"}, false},
-		"a file beside one that a symlink names":   {repository{"lib/two": "x"}, false},
-		"a file that no trigger matches":           {repository{"shared/b.json": "x", "shared/x/d.yaml": "x"}, false},
-		"another variable file":                    {repository{"vars/b.tfvars": "x"}, false},
-		"a version file of another tool":           {repository{".tool-versions": "x", ".terragrunt-version": "x"}, false},
+		"a document of a module": {repository{"modules/net/README.md": "x",
+			"modules/net/LICENSE": "x"}, false},
+		"a folder whose name begins with its":    {repository{"app2/main.tf": "x"}, false},
+		"a new folder":                           {repository{"app3/main.tf": "x"}, false},
+		"a module that is not called":            {repository{"modules/other/main.tf": "x"}, false},
+		"a file beside one that a symlink names": {repository{"lib/two": "x"}, false},
+		"a file that no trigger matches":         {repository{"shared/b.json": "x", "shared/x/d.yaml": "x"}, false},
+		"another variable file":                  {repository{"vars/b.tfvars": "x"}, false},
+		"a version file of another tool": {repository{".tool-versions": "x", ".terragrunt-version": "x"},
+			false},
 		"a version file that is not above":         {repository{"app2/.opentofu-version": "x"}, false},
 		"a new file and a deleted one at the root": {repository{"LICENSE": "x", "README": ""}, false},
 	} {
@@ -89,15 +93,19 @@ func TestACachedAnswerIsDroppedWhenAPathStartsToExist(t *testing.T) {
 		wanted     Wanted
 		changes    repository
 	}{
-		"a symlink whose target did not exist": {repository{"app/main.tf": "", "app/l": "-> ../x/y"}, Wanted{Path: "app"}, repository{"x/y": "1"}},
+		"a symlink whose target did not exist": {repository{"app/main.tf": "", "app/l": "-> ../x/y"},
+			Wanted{Path: "app"}, repository{"x/y": "1"}},
 		"a directory on the path that becomes a symlink": {
-			repository{"app/main.tf": "", "app/l": "-> ../x/y", "x/z": "1", "w/y": "1"}, Wanted{Path: "app"}, repository{"x/z": "", "x": "-> w"},
+			repository{"app/main.tf": "", "app/l": "-> ../x/y", "x/z": "1", "w/y": "1"}, Wanted{Path: "app"},
+			repository{"x/z": "", "x": "-> w"},
 		},
 		"a trigger's directory that becomes a symlink": {
-			repository{"app/main.tf": "", "s/y": "1", "w/y": "1"}, Wanted{Path: "app", Triggers: []string{"s/y"}}, repository{"s/y": "", "s": "-> w"},
+			repository{"app/main.tf": "", "s/y": "1", "w/y": "1"}, Wanted{Path: "app", Triggers: []string{"s/y"}},
+			repository{"s/y": "", "s": "-> w"},
 		},
 		"a directory above that has a version file behind a symlink": {
-			repository{"a/app/main.tf": "", "a/.opentofu-version": "-> ../v", "v": "1.9.1"}, Wanted{Path: "a/app"}, repository{"v": "1.9.2"},
+			repository{"a/app/main.tf": "", "a/.opentofu-version": "-> ../v", "v": "1.9.1"}, Wanted{Path: "a/app"},
+			repository{"v": "1.9.2"},
 		},
 		"code behind a symlink": {
 			repository{"app/main.tf": "-> ../v", "v": ""}, Wanted{Path: "app"}, repository{"v": "#"},
@@ -139,8 +147,10 @@ func TestADeletedFileIsAnErrorDespiteTheCache(t *testing.T) {
 }
 
 func TestTheOrderOfTriggersAndVariableFilesHasNoEffect(t *testing.T) {
-	one := Wanted{Path: "app", Triggers: []string{"shared/*", "lib/*"}, VariableFiles: []string{"vars/a.tfvars", "vars/b.tfvars"}}
-	two := Wanted{Path: "/app", Triggers: []string{"lib/*", "./shared/*", "shared/*", "app/t.*"}, VariableFiles: []string{"vars/b.tfvars", "vars/a.tfvars"}}
+	one := Wanted{Path: "app", Triggers: []string{"shared/*", "lib/*"},
+		VariableFiles: []string{"vars/a.tfvars", "vars/b.tfvars"}}
+	two := Wanted{Path: "/app", Triggers: []string{"lib/*", "./shared/*", "shared/*", "app/t.*"},
+		VariableFiles: []string{"vars/b.tfvars", "vars/a.tfvars"}}
 	if a, b := mustOf(t, base(), one).Digest, mustOf(t, base(), two).Digest; a != b {
 		t.Errorf("%s and %s", a, b)
 	}
@@ -149,7 +159,8 @@ func TestTheOrderOfTriggersAndVariableFilesHasNoEffect(t *testing.T) {
 func TestTheSameContentInAnotherFolderHasAnotherDigest(t *testing.T) {
 	r := repository{"a/main.tf": "", "b/main.tf": ""}
 	all := []string{"**"}
-	if a, b := mustOf(t, r, Wanted{Path: "a", Triggers: all}).Digest, mustOf(t, r, Wanted{Path: "b", Triggers: all}).Digest; a == b {
+	if a, b := mustOf(t, r, Wanted{Path: "a", Triggers: all}).Digest, mustOf(t, r, Wanted{Path: "b", Triggers: all}).
+		Digest; a == b {
 		t.Errorf("both are %s", a)
 	}
 }
@@ -157,8 +168,10 @@ func TestTheSameContentInAnotherFolderHasAnotherDigest(t *testing.T) {
 func TestEachWantedHasItsOwnKey(t *testing.T) {
 	seen := map[string]Wanted{}
 	for _, w := range []Wanted{
-		{}, {Path: "a"}, {Path: "a", Terragrunt: true}, {Triggers: []string{"a"}}, {VariableFiles: []string{"a"}}, {Triggers: []string{"a", "b"}},
-		{Triggers: []string{"a"}, VariableFiles: []string{"b"}}, {VariableFiles: []string{"a", "b"}}, {Triggers: []string{"a1:b"}}, {Triggers: []string{"ab"}},
+		{}, {Path: "a"}, {Path: "a", Terragrunt: true}, {Triggers: []string{"a"}}, {VariableFiles: []string{"a"}},
+		{Triggers: []string{"a", "b"}},
+		{Triggers: []string{"a"}, VariableFiles: []string{"b"}}, {VariableFiles: []string{"a", "b"}},
+		{Triggers: []string{"a1:b"}}, {Triggers: []string{"ab"}},
 	} {
 		if other, ok := seen[w.key()]; ok {
 			t.Errorf("%+v and %+v have one key", w, other)

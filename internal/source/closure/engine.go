@@ -109,8 +109,8 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 		text, err := s.read(ctx, file, longestVersionFile)
 		switch {
 		case errors.Is(err, ErrTooLarge):
-			p.Problem = fmt.Sprintf("version file: it has more than %d bytes, which is the limit: write only the version "+
-				"into it", longestVersionFile)
+			p.Problem = fmt.Sprintf("version file: it has more than %d bytes, which is the limit: write only "+
+				"the version into it", longestVersionFile)
 		case err != nil:
 			return Pin{}, 0, err
 		default:

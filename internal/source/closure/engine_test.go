@@ -28,21 +28,26 @@ func TestEngineVersionsThatTheCodeRequires(t *testing.T) {
 	}{
 		"no version": {repository{"a/b/main.tf": ""}, Engine{}},
 		"the nearest version file of each engine": {
-			repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2\n", ".opentofu-version": "1.8.0", ".terraform-version": "latest:^1.5"},
-			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: "a/.opentofu-version"}, Terraform: Version{Pin: Pin{Constraint: "~> 1.5.0"}, File: ".terraform-version"}},
+			repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2\n", ".opentofu-version": "1.8.0",
+				".terraform-version": "latest:^1.5"},
+			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: "a/.opentofu-version"},
+				Terraform: Version{Pin: Pin{Constraint: "~> 1.5.0"}, File: ".terraform-version"}},
 		},
 		"a version file may be a symlink": {
 			repository{"a/b/main.tf": "", "a/b/.opentofu-version": "-> ../v", "a/v": "1.9.2"},
 			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: "a/b/.opentofu-version"}},
 		},
 		"a directory, and a symlink without a target, are no version files": {
-			repository{"a/b/main.tf": "", "a/b/.opentofu-version/x": "", "a/.opentofu-version": "-> x", ".opentofu-version": "1.9.2"},
+			repository{"a/b/main.tf": "", "a/b/.opentofu-version/x": "", "a/.opentofu-version": "-> x",
+				".opentofu-version": "1.9.2"},
 			Engine{OpenTofu: Version{Pin: Pin{Constraint: "= 1.9.2"}, File: ".opentofu-version"}},
 		},
 		"an invalid version file is a problem, not an error": {
-			repository{"a/b/main.tf": "", ".opentofu-version": "new\n", ".terraform-version": strings.Repeat("#", 5000)},
+			repository{"a/b/main.tf": "", ".opentofu-version": "new\n",
+				".terraform-version": strings.Repeat("#", 5000)},
 			Engine{
-				OpenTofu:  Version{Pin: Pin{Problem: `version file: "new" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".opentofu-version"},
+				OpenTofu: Version{
+					Pin: Pin{Problem: `version file: "new" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".opentofu-version"},
 				Terraform: Version{Pin: Pin{Problem: "version file: it has more than 4096 bytes, which is the limit: write only the version into it"}, File: ".terraform-version"},
 			},
 		},

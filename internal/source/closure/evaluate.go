@@ -379,7 +379,8 @@ func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Functio
 // opaque is a function whose result is unknown.
 var opaque = function.New(&function.Spec{
 	VarParam: &function.Parameter{
-		Name: "any", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true,
+		Name: "any", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true,
+		AllowMarked: true,
 	},
 	Type: function.StaticReturnType(cty.DynamicPseudoType),
 	Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.DynamicVal, nil },

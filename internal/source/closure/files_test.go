@@ -18,28 +18,34 @@ func TestEngineVersionsThatCodeOutsideOfARepositoryRequires(t *testing.T) {
 	}{
 		{name: "no version", files: map[string]string{"main.tf": ""}},
 		{
-			name:  "version files",
-			files: map[string]string{"main.tf": "", ".opentofu-version": "1.9.2\n", ".terraform-version": "latest:^1.5"},
-			want:  Engine{OpenTofu: pinned("= 1.9.2", ".opentofu-version"), Terraform: pinned("~> 1.5.0", ".terraform-version")},
+			name: "version files",
+			files: map[string]string{"main.tf": "", ".opentofu-version": "1.9.2\n",
+				".terraform-version": "latest:^1.5"},
+			want: Engine{OpenTofu: pinned("= 1.9.2", ".opentofu-version"),
+				Terraform: pinned("~> 1.5.0", ".terraform-version")},
 		},
 		{
 			name:  "constraints of the code",
 			files: map[string]string{"main.tf": requires(">= 1.5"), "b.tofu": requires("~> 1.9")},
-			want:  Engine{OpenTofu: Version{Required: []string{"~> 1.9"}}, Terraform: Version{Required: []string{">= 1.5"}}},
+			want: Engine{OpenTofu: Version{Required: []string{"~> 1.9"}},
+				Terraform: Version{Required: []string{">= 1.5"}}},
 		},
 		{
 			name:  "the same names with other content",
 			files: map[string]string{"main.tf": requires(">= 1.6"), "b.tofu": requires("~> 1.10")},
-			want:  Engine{OpenTofu: Version{Required: []string{"~> 1.10"}}, Terraform: Version{Required: []string{">= 1.6"}}},
+			want: Engine{OpenTofu: Version{Required: []string{"~> 1.10"}},
+				Terraform: Version{Required: []string{">= 1.6"}}},
 		},
 		{
-			name:  "no constraints of a module below it",
-			files: map[string]string{"main.tf": `module "a" { source = "./a" }`, "a/main.tf": requires("1.2.3"), "a/.terraform-version": "1.2.3"},
+			name: "no constraints of a module below it",
+			files: map[string]string{"main.tf": `module "a" { source = "./a" }`, "a/main.tf": requires("1.2.3"),
+				"a/.terraform-version": "1.2.3"},
 		},
 		{
 			name:  "a version file that cannot be read",
 			files: map[string]string{"main.tf": "", ".terraform-version": "newest"},
-			want:  Engine{Terraform: Version{Pin: Pin{Problem: `version file: "newest" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".terraform-version"}},
+			want: Engine{Terraform: Version{
+				Pin: Pin{Problem: `version file: "newest" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".terraform-version"}},
 		},
 		{name: "code that cannot be read", files: map[string]string{"main.tf": "terraform {"}},
 		{name: "a name that leads out of the folder", files: map[string]string{"main.tf": "", "../.terraform-version": "1.2.3"}},

@@ -38,13 +38,18 @@ func fuzzed(text string) repository {
 }
 
 func FuzzClosure(f *testing.F) {
-	f.Add("app/main.tf "+strings.ReplaceAll(module("a", "../a"), "\n", ";")+"\na/x y\napp/l -> ../b\nb/c d", "app", "b/*.x", false)
-	f.Add("app/terragrunt.hcl "+strings.ReplaceAll(source(`"../a//b"`)+include(`find_in_parent_folders("root.hcl")`), "\n", ";")+"\na/b/x y\nroot.hcl x = 1", "app", "**", true)
+	f.Add("app/main.tf "+strings.ReplaceAll(module("a", "../a"), "\n", ";")+"\na/x y\napp/l -> ../b\nb/c d", "app",
+		"b/*.x", false)
+	f.Add("app/terragrunt.hcl "+strings.ReplaceAll(source(`"../a//b"`)+include(`find_in_parent_folders("root.hcl")`),
+		"\n", ";")+"\na/b/x y\nroot.hcl x = 1", "app", "**", true)
 	f.Add(`main.tf.json {"module": {"a": {"source": "./a/../../b"}}}`, "", "", false)
-	f.Add("app/main.tf "+strings.ReplaceAll(output(`file("${join("/", slice(split("/", path.cwd), 0, 2))}/x")`)+output(`templatefile("a.tftpl", { a = regexall("a|b", path.cwd) })`)+
-		output(`[for d in local.a : replace(d, "/a/", abspath(var.b))]`)+"locals { a = [substr(path.cwd, 1, 2), concat(reverse(local.b), [1])] }", "\n", ";")+
+	f.Add("app/main.tf "+strings.ReplaceAll(output(`file("${join("/", slice(split("/", path.cwd), 0, 2))}/x")`)+
+		output(`templatefile("a.tftpl", { a = regexall("a|b", path.cwd) })`)+
+		output(`[for d in local.a : replace(d, "/a/", abspath(var.b))]`)+
+		"locals { a = [substr(path.cwd, 1, 2), concat(reverse(local.b), [1])] }", "\n", ";")+
 		"\napp/a.tftpl %{ for x in a }${file(\"../${format(\"%s%v\", x, a)}\")}%{ endfor }\nb/c d", "app", "", false)
-	f.Add("app/main.tf "+strings.ReplaceAll(localExec("command = \"cd $D && ./x.sh ../y\"\n working_dir = \"../b\""), "\n", ";")+"\nb/x.sh cd ..;cat ../a b.txt\nb/b.txt x\ny z", "app", "", false)
+	f.Add("app/main.tf "+strings.ReplaceAll(localExec("command = \"cd $D && ./x.sh ../y\"\n working_dir = \"../b\""),
+		"\n", ";")+"\nb/x.sh cd ..;cat ../a b.txt\nb/b.txt x\ny z", "app", "", false)
 	f.Fuzz(func(t *testing.T, text, name, trigger string, terragrunt bool) {
 		tree, blobs := fuzzed(text).commit(t)
 		c := New(Options{})
@@ -113,7 +118,8 @@ func dirsOf(tree *git.Tree) int {
 
 // The files that a glob matches below its base are those that the whole glob matches.
 func FuzzGlob(f *testing.F) {
-	for _, text := range []string{"**", "a/*", "a/**/c", "{a,b}/c", "a[b]/?", `a\*/**`, `\a/*`, `a\*`, "a[!b]?", "a/{b,c/d}/*", "/a", "a//b/"} {
+	for _, text := range []string{"**", "a/*", "a/**/c", "{a,b}/c", "a[b]/?", `a\*/**`, `\a/*`, `a\*`, "a[!b]?",
+		"a/{b,c/d}/*", "/a", "a//b/"} {
 		f.Add(text)
 	}
 	names := repository{}
@@ -155,7 +161,8 @@ func FuzzGlob(f *testing.F) {
 }
 
 func FuzzVersionFile(f *testing.F) {
-	for _, text := range []string{"1.9.2", "v1.9.2\r\n", "# x\n~> 1.8", "latest:^1.8", "\ufefflatest", "min-required", ">= 1, < 2 # y", "1.9.2\n1.9.3"} {
+	for _, text := range []string{"1.9.2", "v1.9.2\r\n", "# x\n~> 1.8", "latest:^1.8", "\ufefflatest", "min-required",
+		">= 1, < 2 # y", "1.9.2\n1.9.3"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -50,20 +50,21 @@ type globFact struct {
 func parseGlob(text string) (glob, error) {
 	switch {
 	case len(text) > longestGlob:
-		return glob{}, fail(ErrInvalidGlob, "trigger %.50q...: it has more than %d bytes, which is the limit: use several "+
-			"shorter triggers", text, longestGlob)
+		return glob{}, fail(ErrInvalidGlob, "trigger %.50q...: it has more than %d bytes, which is the limit: "+
+			"use several shorter triggers", text, longestGlob)
 	case strings.ContainsRune(text, 0):
 		return glob{}, fail(ErrInvalidGlob, "trigger %q: remove the zero byte in it", text)
 	case alternatives(text) > mostAlternatives:
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: its braces expand to more than %d globs, which is the limit: use "+
-			"wildcards or several triggers", text, mostAlternatives)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: its braces expand to more than %d globs, which is the "+
+			"limit: use wildcards or several triggers", text, mostAlternatives)
 	}
 	var parts []string
 	for part := range strings.SplitSeq(text, "/") {
 		switch {
 		case part == "" || part == ".":
 		case unescape(part) == "..":
-			return glob{}, fail(ErrInvalidGlob, "trigger %q: remove the .. in it: paths start at the repository's root", text)
+			return glob{}, fail(ErrInvalidGlob, "trigger %q: remove the .. in it: paths start at the repository's root",
+				text)
 		default:
 			parts = append(parts, part)
 		}
@@ -73,8 +74,8 @@ func parseGlob(text string) (glob, error) {
 	}
 	clean := strings.Join(parts, "/")
 	if !doublestar.ValidatePattern(clean) {
-		return glob{}, fail(ErrInvalidGlob, "trigger %q: it is not a valid glob: close each bracket and brace, and write a "+
-			"character after each backslash", text)
+		return glob{}, fail(ErrInvalidGlob, "trigger %q: it is not a valid glob: close each bracket and brace, "+
+			"and write a character after each backslash", text)
 	}
 	base, pattern := splitGlob(clean)
 	if pattern == "**" {

@@ -12,7 +12,8 @@ func TestCodeAtTheLimitIsParsed(t *testing.T) {
 		"many expressions with operators": strings.Repeat("a {\n b = -1 * c ? !d : e[*].f\n}\n", 3000) + call,
 		"a long list of expressions":      "a = [" + strings.Repeat("-1, !a, a[*].b,\n", 3000) + "]" + call,
 		"brackets as deep as allowed":     "a = " + strings.Repeat("(", 999) + "1" + strings.Repeat(")", 999) + call,
-		"texts full of brackets":          "a = \"" + strings.Repeat("([{", 3000) + "\"\n# " + strings.Repeat("([{", 3000) + call,
+		"texts full of brackets": "a = \"" + strings.Repeat("([{", 3000) + "\"\n# " +
+			strings.Repeat("([{", 3000) + call,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c, _ := readCode([]byte(text), false); len(c.calls) != 1 {
@@ -20,7 +21,8 @@ func TestCodeAtTheLimitIsParsed(t *testing.T) {
 			}
 		})
 	}
-	deep := `{"locals": ` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `, "module": {"a": {"source": "./a"}}}`
+	deep := `{"locals": ` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) +
+		`, "module": {"a": {"source": "./a"}}}`
 	if c, _ := readCode([]byte(deep), true); len(c.calls) != 1 {
 		t.Errorf("found %v", c.calls)
 	}

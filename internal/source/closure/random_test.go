@@ -32,7 +32,8 @@ func randomRepository(r *rand.Rand) repository {
 		case 0:
 			code += output(`file("${path.module}/` + up(dir, to) + `/x.yaml")`)
 		case 1:
-			code += output(`fileexists("` + up(dir, "none") + `") ? file("${path.root}/` + up(dir, to+"/${var.x}.yaml") + `") : ""`)
+			code += output(`fileexists("` + up(dir, "none") + `") ? file("${path.root}/` +
+				up(dir, to+"/${var.x}.yaml") + `") : ""`)
 		case 2:
 			code += output(`"${dirname(abspath(path.module))}/README"`)
 		case 3:
@@ -98,13 +99,15 @@ func TestInRandomRepositoriesTheDigestChangesOnlyWithFilesOfTheClosure(t *testin
 				digest, err := c.Digest(t.Context(), tree, blobs, w)
 				fresh, freshErr := New(Options{}).Digest(t.Context(), tree, blobs, w)
 				if digest != fresh || Reason(err) != Reason(freshErr) {
-					t.Errorf("seed %d: %s %s: %s (%v) with caches, %s (%v) without", seed, name, what, digest, err, fresh, freshErr)
+					t.Errorf("seed %d: %s %s: %s (%v) with caches, %s (%v) without", seed, name, what, digest, err,
+						fresh, freshErr)
 				}
 				switch same := digest == closure.Digest; {
 				case same && included[plain]:
 					t.Errorf("seed %d: %s is in the closure of %+v; %s, the digest is the same", seed, name, w, what)
 				case !same && !included[plain] && what == "edited":
-					t.Errorf("seed %d: %s is not in the closure of %+v; %s, the digest changes: %v", seed, name, w, what, err)
+					t.Errorf("seed %d: %s is not in the closure of %+v; %s, the digest changes: %v", seed, name,
+						w, what, err)
 				case same:
 					kept++
 				default:
@@ -114,7 +117,8 @@ func TestInRandomRepositoriesTheDigestChangesOnlyWithFilesOfTheClosure(t *testin
 		}
 	}
 	if changed < 300 || kept < 300 {
-		t.Errorf("%d changed and %d kept the digest: the repositories are not as random as they should be", changed, kept)
+		t.Errorf("%d changed and %d kept the digest: the repositories are not as random as they should be",
+			changed, kept)
 	}
 }
 

@@ -143,7 +143,8 @@ func (s *search) matching(ctx context.Context, dir, pattern string) error {
 func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 	entries, _ := s.tree.Dir(root.Path)
 	for _, e := range entries {
-		if name := e.Name(); isFile(e.Kind) && (strings.HasSuffix(name, ".tfvars") || strings.HasSuffix(name, ".tfvars.json")) {
+		if name := e.Name(); isFile(e.Kind) && (strings.HasSuffix(name, ".tfvars") ||
+			strings.HasSuffix(name, ".tfvars.json")) {
 			if err := s.variables(ctx, root.Path, e); err != nil {
 				return err
 			}
@@ -212,7 +213,8 @@ func (s *search) text(ctx context.Context, m *scope, text, at string, program bo
 		fromRoot, absolute := strings.CutPrefix(known, repositoryRoot)
 		switch {
 		case goesUp(rest):
-			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from an unknown directory: %.200q", at, show(token)))
+			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from an unknown directory: %.200q", at,
+				show(token)))
 			continue
 		case !absolute && (path.IsAbs(known) || !goesUp(known) && (!program || !isName(known))):
 			continue // not in the repository, or below the folder

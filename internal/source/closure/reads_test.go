@@ -21,36 +21,46 @@ func localExec(command string) string {
 
 func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 	// No code reads these.
-	others := repository{"README": "", "envs/other/main.tf": "", "envs/x.txt": "", "shared/x.txt": "", "scripts/x.txt": ""}
+	others := repository{"README": "", "envs/other/main.tf": "", "envs/x.txt": "", "shared/x.txt": "",
+		"scripts/x.txt": ""}
 	for name, tt := range map[string]struct {
 		repository repository
 		files      string
 		open       string
 	}{
 		"a file": {
-			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../names.json")`), "envs/names.json": "{}"},
-			files:      "envs/app/main.tf envs/names.json",
+			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../names.json")`),
+				"envs/names.json": "{}"},
+			files: "envs/app/main.tf envs/names.json",
 		},
 		"a file that is read if it exists": {
-			repository: repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? jsondecode(file("${path.module}/../v.json")) : {}`), "envs/v.json": "{}"},
-			files:      "envs/app/main.tf envs/v.json",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`fileexists("${path.module}/../v.json") ? jsondecode(file("${path.module}/../v.json")) : {}`),
+				"envs/v.json": "{}"},
+			files: "envs/app/main.tf envs/v.json",
 		},
 		"a path relative to the folder where the engine runs": {
 			repository: repository{"envs/app/main.tf": output(`filesha256("../../lib/a.zip")`), "lib/a.zip": "x"},
 			files:      "envs/app/main.tf lib/a.zip",
 		},
 		"paths with path.root and path.cwd": {
-			repository: repository{"envs/app/main.tf": output(`[file("${path.root}/../a"), file("${path.cwd}/../b"), file("${abspath(path.root)}/../c")]`), "envs/a": "", "envs/b": "", "envs/c": ""},
-			files:      "envs/a envs/app/main.tf envs/b envs/c",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`[file("${path.root}/../a"), file("${path.cwd}/../b"), file("${abspath(path.root)}/../c")]`),
+				"envs/a": "", "envs/b": "", "envs/c": ""},
+			files: "envs/a envs/app/main.tf envs/b envs/c",
 		},
 		"a path with the parent of the folder, without ..": {
-			repository: repository{"envs/app/main.tf": output(`file("${dirname(abspath(path.module))}/a")`), "envs/a": ""},
-			files:      "envs/a envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output(`file("${dirname(abspath(path.module))}/a")`),
+				"envs/a": ""},
+			files: "envs/a envs/app/main.tf",
 		},
 		"files that a called module reads, in any folder": {
 			repository: repository{
-				"envs/app/main.tf":    module("m", "../../modules/m"),
-				"modules/m/main.tf":   output(`[file("${path.module}/../data/a"), file("${path.module}/b"), file("${path.root}/../c")]`),
+				"envs/app/main.tf": module("m", "../../modules/m"),
+				"modules/m/main.tf": output(
+					`[file("${path.module}/../data/a"), file("${path.module}/b"), file("${path.root}/../c")]`),
 				"modules/m/b":         "",
 				"modules/data/a":      "",
 				"modules/data/unread": "",
@@ -60,29 +70,37 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 			files: "envs/app/main.tf envs/c modules/data/a modules/m/b modules/m/main.tf",
 		},
 		"a path that functions join": {
-			repository: repository{"envs/app/main.tf": output(`[file(join("/", [path.module, "..", "a"])), file(format("%s/../%s", path.module, "b"))]`), "envs/a": "", "envs/b": ""},
-			files:      "envs/a envs/app/main.tf envs/b",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`[file(join("/", [path.module, "..", "a"])), file(format("%s/../%s", path.module, "b"))]`),
+				"envs/a": "", "envs/b": ""},
+			files: "envs/a envs/app/main.tf envs/b",
 		},
 		"a path with a local value of another file": {
 			repository: repository{
-				"envs/app/locals.tf": "locals {\n  dir = \"${path.module}/../../config\"\n  team = \"${local.dir}/team\"\n}\n",
+				"envs/app/locals.tf": "locals {\n  dir = \"${path.module}/../../config\"\n  team = " +
+					"\"${local.dir}/team\"\n}\n",
 				"envs/app/main.tf":   output(`file("${local.team}/a.yaml")`),
 				"config/team/a.yaml": "", "config/team/b.yaml": "",
 			},
 			files: "config/team/a.yaml envs/app/locals.tf envs/app/main.tf",
 		},
 		"a directory of an archive": {
-			repository: repository{"envs/app/main.tf": "data \"archive_file\" \"a\" {\n  source_dir = \"${path.module}/../src\"\n}\n", "envs/src/a.py": "", "envs/src/b/c.py": ""},
-			files:      "envs/app/main.tf envs/src/a.py envs/src/b/c.py",
+			repository: repository{"envs/app/main.tf": "data \"archive_file\" \"a\" {\n  source_dir = " +
+				"\"${path.module}/../src\"\n}\n", "envs/src/a.py": "", "envs/src/b/c.py": ""},
+			files: "envs/app/main.tf envs/src/a.py envs/src/b/c.py",
 		},
 		"all files of a fileset": {
-			repository: repository{"envs/app/main.tf": output(`[for f in fileset("${path.module}/../../policies", "*.json") : file("${path.module}/../../policies/${f}")]`), "policies/a.json": "", "policies/b.json": ""},
-			files:      "envs/app/main.tf policies/a.json policies/b.json",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`[for f in fileset("${path.module}/../../policies", "*.json") : file("${path.module}/../../policies/${f}")]`), "policies/a.json": "", "policies/b.json": ""},
+			files: "envs/app/main.tf policies/a.json policies/b.json",
 		},
 		"all files that a path with a variable may name": {
 			repository: repository{
 				"envs/app/main.tf": output(`yamldecode(file("${path.module}/../conf-${var.env}.yaml"))`),
-				"envs/conf-a.yaml": "", "envs/conf-b.yaml": "", "envs/conf-c.json": "", "envs/conf-d/e.yaml": "", "envs/a.yaml": "",
+				"envs/conf-a.yaml": "", "envs/conf-b.yaml": "", "envs/conf-c.json": "", "envs/conf-d/e.yaml": "",
+				"envs/a.yaml": "",
 			},
 			files: "envs/app/main.tf envs/conf-a.yaml envs/conf-b.yaml envs/conf-d/e.yaml",
 		},
@@ -94,49 +112,60 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 			files: "envs/app/main.tf envs/conf/a/b envs/conf/c",
 		},
 		"a pattern of a fileset that goes up": {
-			repository: repository{"envs/app/main.tf": output(`fileset(path.module, "../**/common.yml")`), "envs/x/common.yml": "", "envs/x/other.yml": "", "common.yml": ""},
-			files:      "envs/app/main.tf envs/x/common.yml",
+			repository: repository{"envs/app/main.tf": output(`fileset(path.module, "../**/common.yml")`),
+				"envs/x/common.yml": "", "envs/x/other.yml": "", "common.yml": ""},
+			files: "envs/app/main.tf envs/x/common.yml",
 		},
 		"a pattern from the working directory, in a module": {
 			repository: repository{
-				"envs/app/main.tf": module("m", "../../modules/m"), "modules/m/main.tf": output(`[for f in fileset(path.cwd, "../../lib/*.py") : f]`),
-				"lib/a.py": "", "lib/b": "", "envs/lib/a.py": "",
+				"envs/app/main.tf":  module("m", "../../modules/m"),
+				"modules/m/main.tf": output(`[for f in fileset(path.cwd, "../../lib/*.py") : f]`),
+				"lib/a.py":          "", "lib/b": "", "envs/lib/a.py": "",
 			},
 			files: "envs/app/main.tf lib/a.py modules/m/main.tf",
 		},
 		"the local value of an override file": {
 			repository: repository{
-				"envs/app/a_override.tf": "locals {\n  file = \"../new\"\n}\n", "envs/app/main.tf": "locals {\n  file = \"../old\"\n}\n" + output("file(local.file)"),
-				"envs/new": "", "envs/old": "",
+				"envs/app/a_override.tf": "locals {\n  file = \"../new\"\n}\n",
+				"envs/app/main.tf":       "locals {\n  file = \"../old\"\n}\n" + output("file(local.file)"),
+				"envs/new":               "", "envs/old": "",
 			},
 			files: "envs/app/a_override.tf envs/app/main.tf envs/new",
 		},
 		"a path in a loop": {
-			repository: repository{"envs/app/main.tf": output(`{for n in ["a", "b"] : n => file("${path.module}/../keys/${n}.pub")}`), "envs/keys/a.pub": "", "envs/keys/c.txt": ""},
-			files:      "envs/app/main.tf envs/keys/a.pub",
+			repository: repository{
+				"envs/app/main.tf": output(`{for n in ["a", "b"] : n => file("${path.module}/../keys/${n}.pub")}`),
+				"envs/keys/a.pub":  "", "envs/keys/c.txt": ""},
+			files: "envs/app/main.tf envs/keys/a.pub",
 		},
 		"a path in JSON": {
-			repository: repository{"envs/app/main.tf.json": `{"locals": {"d": "${path.module}/../d"}, "output": {"o": {"value": "${file(\"${local.d}/a\")}"}}}`, "envs/d/a": "", "envs/d/b": ""},
-			files:      "envs/app/main.tf.json envs/d/a",
+			repository: repository{
+				"envs/app/main.tf.json": `{"locals": {"d": "${path.module}/../d"}, "output": {"o": {"value": "${file(\"${local.d}/a\")}"}}}`, "envs/d/a": "", "envs/d/b": ""},
+			files: "envs/app/main.tf.json envs/d/a",
 		},
 		"a path in a variable file of the folder": {
-			repository: repository{"envs/app/main.tf": `variable "chart" {}`, "envs/app/terraform.tfvars": `chart = "../charts/a"`, "envs/charts/a/Chart.yaml": "", "envs/charts/b/Chart.yaml": ""},
-			files:      "envs/app/main.tf envs/app/terraform.tfvars envs/charts/a/Chart.yaml",
+			repository: repository{"envs/app/main.tf": `variable "chart" {}`,
+				"envs/app/terraform.tfvars": `chart = "../charts/a"`, "envs/charts/a/Chart.yaml": "",
+				"envs/charts/b/Chart.yaml": ""},
+			files: "envs/app/main.tf envs/app/terraform.tfvars envs/charts/a/Chart.yaml",
 		},
 		"a file behind a symlink": {
-			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../link/a")`), "envs/link": "-> ../real", "real/a": "", "other/a": ""},
-			files:      "envs/app/main.tf envs/link real/a",
+			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../link/a")`),
+				"envs/link": "-> ../real", "real/a": "", "other/a": ""},
+			files: "envs/app/main.tf envs/link real/a",
 		},
 		"a script that a provisioner runs, and the files that it reads above its folder": {
 			repository: repository{
 				"envs/app/main.tf":   localExec(`command = "bash ${path.module}/../bin/build.sh --out ${self.id}"`),
-				"envs/bin/build.sh*": "#!/bin/sh\n. \"$(dirname \"$0\")/../lib/common.sh\"\n", "envs/bin/other.sh": "", "envs/lib/common.sh": "", "envs/lib/x": "",
+				"envs/bin/build.sh*": "#!/bin/sh\n. \"$(dirname \"$0\")/../lib/common.sh\"\n", "envs/bin/other.sh": "",
+				"envs/lib/common.sh": "", "envs/lib/x": "",
 			},
 			files: "envs/app/main.tf envs/bin/build.sh envs/lib/common.sh",
 		},
 		"a script of the folder that reads files above it": {
 			repository: repository{
-				"envs/app/main.tf":    "data \"external\" \"e\" {\n  program = [\"python3\", \"${path.module}/gen.py\"]\n}\n",
+				"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"python3\", " +
+					"\"${path.module}/gen.py\"]\n}\n",
 				"envs/app/gen.py":     "print(open('../names.json').read())\n",
 				"envs/names.json":     "{}",
 				"envs/app/unrelated":  "",
@@ -146,8 +175,9 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 			files: "envs/app/gen.py envs/app/main.tf envs/app/sub/x envs/app/unrelated envs/names.json",
 		},
 		"a path in an expression that is too long to be evaluated": {
-			repository: repository{"envs/app/main.tf": output("[" + strings.Repeat(`"aaaaaaaaaaaaaaaa", `, 300) + `file("../a")]`), "envs/a": ""},
-			files:      "envs/a envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output("[" + strings.Repeat(`"aaaaaaaaaaaaaaaa", `, 300) +
+				`file("../a")]`), "envs/a": ""},
+			files: "envs/a envs/app/main.tf",
 		},
 		"no file for a path in a description": {
 			repository: repository{"envs/app/main.tf": "variable \"v\" {\n  description = \"see ../x.txt\"\n}\n"},
@@ -158,12 +188,14 @@ func TestFilesThatCodeReadsOutsideOfItsFolderAreIncluded(t *testing.T) {
 			files:      "envs/app/main.tf",
 		},
 		"no file outside of the repository": {
-			repository: repository{"envs/app/main.tf": output(`[file("../../../x.txt"), file("/etc/../x.txt"), file("~/../x.txt")]`)},
-			files:      "envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(`[file("../../../x.txt"), file("/etc/../x.txt"), file("~/../x.txt")]`)},
+			files: "envs/app/main.tf",
 		},
 		"the whole repository for its path": {
-			repository: repository{"envs/app/main.tf": "locals {\n  root = \"${path.module}/../..\"\n}\n" + output("local.root")},
-			open:       "envs/app/main.tf:5: the path of the whole repository",
+			repository: repository{"envs/app/main.tf": "locals {\n  root = \"${path.module}/../..\"\n}\n" +
+				output("local.root")},
+			open: "envs/app/main.tf:5: the path of the whole repository",
 		},
 		"the whole repository for a path that goes up from an unknown directory": {
 			repository: repository{"envs/app/main.tf": output(`file("${var.dir}/../x.txt")`)},
@@ -207,20 +239,23 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 		open       string
 	}{
 		"the root of the repository by replace": {
-			repository: repository{"envs/app/main.tf": locals(`root = replace(abspath(path.module), "/envs/app", "")`) + output(`file("${local.root}/conf/a")`)},
-			files:      "conf/a envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": locals(`root = replace(abspath(path.module), "/envs/app", "")`) +
+				output(`file("${local.root}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
 		},
 		"the root of the repository by replace with a pattern": {
-			repository: repository{"envs/app/main.tf": output(`file("${replace(path.cwd, "//envs/.*$/", "")}/conf/a")`)},
-			files:      "conf/a envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(`file("${replace(path.cwd, "//envs/.*$/", "")}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
 		},
 		"the root of the repository by split": {
 			repository: repository{"envs/app/main.tf": output(`file("${split("/envs/", path.cwd)[0]}/conf/a")`)},
 			files:      "conf/a envs/app/main.tf",
 		},
 		"the root of the repository by regex": {
-			repository: repository{"envs/app/main.tf": output(`file("${regex("^(.*)/envs/", abspath(path.root))[0]}/conf/a")`)},
-			files:      "conf/a envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(`file("${regex("^(.*)/envs/", abspath(path.root))[0]}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
 		},
 		"the root of the repository by slice": {
 			repository: repository{"envs/app/main.tf": locals("parts = split(\"/\", path.cwd)") +
@@ -236,41 +271,51 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 			files:      "conf/a envs/app/main.tf",
 		},
 		"the root of the repository by substr": {
-			repository: repository{"envs/app/main.tf": output(`file("${substr(path.cwd, 0, length(split("", path.cwd)) - 9)}/conf/a")`)},
-			files:      "conf/a envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(`file("${substr(path.cwd, 0, length(split("", path.cwd)) - 9)}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
 		},
 		"the name of the folder above in a path": {
 			repository: repository{"envs/app/main.tf": locals(`parts = split("/", abspath(path.module))`) +
-				output(`file("${path.module}/../../${element(local.parts, length(local.parts) - 2)}.yaml")`), "envs.yaml": "", "app.yaml": ""},
+				output(`file("${path.module}/../../${element(local.parts, length(local.parts) - 2)}.yaml")`),
+				"envs.yaml": "", "app.yaml": ""},
 			files: "envs.yaml envs/app/main.tf",
 		},
 		"a path with a name that depends on the directory of the checkout": {
-			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../../conf/${split("/", path.cwd)[1]}.yaml")`), "conf/code.yaml": ""},
-			files:      "conf/code.yaml envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(`file("${path.module}/../../conf/${split("/", path.cwd)[1]}.yaml")`),
+				"conf/code.yaml":   ""},
+			files: "conf/code.yaml envs/app/main.tf",
 		},
 		"a part of a path with a variable": {
-			repository: repository{"envs/app/main.tf": output(`file(format("%s/../../conf/%s", path.cwd, var.name))`), "conf/b": ""},
-			files:      "conf/a conf/b envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output(`file(format("%s/../../conf/%s", path.cwd, var.name))`),
+				"conf/b": ""},
+			files: "conf/a conf/b envs/app/main.tf",
 		},
 		"a path that functions of the engine's namespace compute": {
-			repository: repository{"envs/app/main.tf": output(`core::file("${core::dirname(core::dirname(core::abspath(path.module)))}/conf/a")`)},
-			files:      "conf/a envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`core::file("${core::dirname(core::dirname(core::abspath(path.module)))}/conf/a")`)},
+			files: "conf/a envs/app/main.tf",
 		},
 		"replace with a variable": {
 			repository: repository{"envs/app/main.tf": output(`file("${replace(path.cwd, var.folder, "")}/conf/a")`)},
 			open:       "envs/app/main.tf:2" + lost,
 		},
 		"regex with a counted repetition": {
-			repository: repository{"envs/app/main.tf": output(`file("${regex("^(/.{3,40})/envs/", path.cwd)[0]}/conf/a")`)},
-			open:       "envs/app/main.tf:2" + lost,
+			repository: repository{
+				"envs/app/main.tf": output(`file("${regex("^(/.{3,40})/envs/", path.cwd)[0]}/conf/a")`)},
+			open: "envs/app/main.tf:2" + lost,
 		},
 		"parts of a path that a loop joins": {
-			repository: repository{"envs/app/main.tf": locals(`parts = split("/", path.cwd)`) + output(`join("/", [for p in local.parts : p if p != "envs"])`)},
-			open:       "envs/app/main.tf:5" + lost,
+			repository: repository{"envs/app/main.tf": locals(`parts = split("/", path.cwd)`) + output(
+				`join("/", [for p in local.parts : p if p != "envs"])`)},
+			open: "envs/app/main.tf:5" + lost,
 		},
 		"parts of a path in a loop": {
-			repository: repository{"envs/app/main.tf": locals(`parts = split("/live/", path.cwd)`) + output(`[for p in local.parts : fileexists("${p}/a")]`)},
-			open:       "envs/app/main.tf:5" + lost,
+			repository: repository{"envs/app/main.tf": locals(`parts = split("/live/", path.cwd)`) + output(
+				`[for p in local.parts : fileexists("${p}/a")]`)},
+			open: "envs/app/main.tf:5" + lost,
 		},
 		"a function of a provider": {
 			repository: repository{"envs/app/main.tf": output(`file(provider::path::parent(path.cwd, 2))`)},
@@ -285,13 +330,16 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 			open:       "envs/app/main.tf:2: the path of the whole repository; envs/app/main.tf:2" + lost,
 		},
 		"names out of an absolute path": {
-			repository: repository{"envs/app/main.tf": output(`[basename(path.cwd), lower("${basename(abspath(path.root))}-${var.env}"), md5(path.cwd),
+			repository: repository{"envs/app/main.tf": output(
+				`[basename(path.cwd), lower("${basename(abspath(path.root))}-${var.env}"), md5(path.cwd),
 				split("/", path.cwd)[2], replace(basename(path.cwd), "_", var.x)]`)},
 			files: "envs/app/main.tf",
 		},
 		"loops over the files of an absolute path": {
-			repository: repository{"envs/app/main.tf": output(`merge([for f in fileset(path.cwd, "*.yaml") : yamldecode(file("${path.cwd}/${f}"))]...)`)},
-			files:      "envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`merge([for f in fileset(path.cwd, "*.yaml") : yamldecode(file("${path.cwd}/${f}"))]...)`)},
+			files: "envs/app/main.tf",
 		},
 		"an object with an absolute path and a variable": {
 			repository: repository{"envs/app/main.tf": locals("app = { dir = path.cwd, name = var.name }") +
@@ -299,72 +347,98 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 			files: "envs/app/main.tf",
 		},
 		"a template that reads a file": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.tftpl", {})`), "envs/app/a.tftpl": `${file("../../conf/a")}`},
-			files:      "conf/a envs/app/a.tftpl envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.tftpl", {})`),
+				"envs/app/a.tftpl": `${file("../../conf/a")}`},
+			files: "conf/a envs/app/a.tftpl envs/app/main.tf",
 		},
 		"a template that reads a file of a variable": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", { conf = "${path.module}/../../", names = keys(var.x) })`), "envs/app/a.tftpl": `%{ for n in names }${fileexists("${conf}conf/${n}") ? file("${conf}conf/${n}") : ""}%{ endfor }`},
-			open:       "envs/app/main.tf:2: the path of the whole repository",
+			repository: repository{
+				"envs/app/main.tf": output(
+					`templatefile("a.tftpl", { conf = "${path.module}/../../", names = keys(var.x) })`),
+				"envs/app/a.tftpl": `%{ for n in names }${fileexists("${conf}conf/${n}") ? file("${conf}conf/${n}") : ""}%{ endfor }`},
+			open: "envs/app/main.tf:2: the path of the whole repository",
 		},
 		"a template with a part of a path from a variable": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", { dir = "../../con" })`), "envs/app/a.tftpl": `${file("${dir}f/a")}`},
-			files:      "conf/a envs/app/a.tftpl envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", { dir = "../../con" })`),
+				"envs/app/a.tftpl": `${file("${dir}f/a")}`},
+			files: "conf/a envs/app/a.tftpl envs/app/main.tf",
 		},
 		"templates whose name is a variable": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/${var.name}.tftpl", {})`), "envs/app/t/a.tftpl": "${\n  fileset(\"../../conf\", \"*\")}"},
-			files:      "conf/a conf/b envs/app/main.tf envs/app/t/a.tftpl",
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/${var.name}.tftpl", {})`),
+				"envs/app/t/a.tftpl": "${\n  fileset(\"../../conf\", \"*\")}"},
+			files: "conf/a conf/b envs/app/main.tf envs/app/t/a.tftpl",
 		},
 		"a template that renders another one": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${templatefile("../b.tftpl", { n = "a" })}`, "envs/b.tftpl": `${file("../../conf/${n}")}`},
-			files:      "conf/a envs/app/a.tftpl envs/app/main.tf envs/b.tftpl",
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`),
+				"envs/app/a.tftpl": `${templatefile("../b.tftpl", { n = "a" })}`,
+				"envs/b.tftpl":     `${file("../../conf/${n}")}`},
+			files: "conf/a envs/app/a.tftpl envs/app/main.tf envs/b.tftpl",
 		},
 		"a template that takes an absolute path apart": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${file("${dirname(abspath(x))}/a")}`},
-			open:       "envs/app/a.tftpl:1" + lost,
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`),
+				"envs/app/a.tftpl": `${file("${dirname(abspath(x))}/a")}`},
+			open: "envs/app/a.tftpl:1" + lost,
 		},
 		"a template that renders itself": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`), "envs/app/a.tftpl": `${templatefile("a.tftpl", {})}`},
-			open:       "envs/app/a.tftpl: templates that render more others than Cairn follows",
+			repository: repository{"envs/app/main.tf": output(`templatefile("a.tftpl", {})`),
+				"envs/app/a.tftpl": `${templatefile("a.tftpl", {})}`},
+			open: "envs/app/a.tftpl: templates that render more others than Cairn follows",
 		},
 		"a template without paths": {
-			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.sh", { a = path.cwd })`), "envs/app/a.sh": "cd ..\n${a} profile(../x)"},
-			files:      "envs/app/a.sh envs/app/main.tf",
+			repository: repository{"envs/app/main.tf": output(`templatefile("${path.module}/a.sh", { a = path.cwd })`),
+				"envs/app/a.sh": "cd ..\n${a} profile(../x)"},
+			files: "envs/app/a.sh envs/app/main.tf",
 		},
 		"JSON with a key twice": {
-			repository: repository{"envs/app/main.tf.json": `{"output": {"a": {"value": "${file(\"../../conf/a\")}"}}, "output": {"b": {"value": "x"}}, "data": {"a": {"b": {"c": "../../conf/b"}}}, "data": {}}`},
-			files:      "conf/a conf/b envs/app/main.tf.json",
+			repository: repository{
+				"envs/app/main.tf.json": `{"output": {"a": {"value": "${file(\"../../conf/a\")}"}}, "output": {"b": {"value": "x"}}, "data": {"a": {"b": {"c": "../../conf/b"}}}, "data": {}}`},
+			files: "conf/a conf/b envs/app/main.tf.json",
 		},
 		"a program in another directory": {
-			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"sh\", \"print.sh\"]\n  working_dir = \"${path.module}/../print\"\n}\n", "envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": "", "data/a.json": ""},
-			files:      "envs/app/main.tf envs/data/a.json envs/print/print.sh",
+			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"sh\", " +
+				"\"print.sh\"]\n  working_dir = \"${path.module}/../print\"\n}\n",
+				"envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": "", "data/a.json": ""},
+			files: "envs/app/main.tf envs/data/a.json envs/print/print.sh",
 		},
 		"a program in another directory, in JSON": {
-			repository: repository{"envs/app/main.tf.json": `{"data": {"external": {"e": {"program": ["sh", "print.sh"], "working_dir": "${path.module}/../print"}}}}`, "envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": ""},
-			files:      "envs/app/main.tf.json envs/data/a.json envs/print/print.sh",
+			repository: repository{
+				"envs/app/main.tf.json": `{"data": {"external": {"e": {"program": ["sh", "print.sh"], "working_dir": "${path.module}/../print"}}}}`, "envs/print/print.sh": "cat ../data/a.json\n", "envs/data/a.json": ""},
+			files: "envs/app/main.tf.json envs/data/a.json envs/print/print.sh",
 		},
 		"an argument that goes up from the working directory": {
-			repository: repository{"envs/app/main.tf": localExec("command = \"cat ../../x.json\"\n working_dir = \"../../a/b/c\""), "a/b/c/d": "", "a/x.json": ""},
-			files:      "a/b/c/d a/x.json envs/app/main.tf",
+			repository: repository{
+				"envs/app/main.tf": localExec("command = \"cat ../../x.json\"\n working_dir = \"../../a/b/c\""),
+				"a/b/c/d":          "", "a/x.json": ""},
+			files: "a/b/c/d a/x.json envs/app/main.tf",
 		},
 		"a program of the folder, without path.module": {
-			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"python3\", \"gen.py\"]\n}\n", "envs/app/gen.py": "open('../names.json')\n", "envs/names.json": ""},
-			files:      "envs/app/gen.py envs/app/main.tf envs/names.json",
+			repository: repository{"envs/app/main.tf": "data \"external\" \"e\" {\n  program = [\"python3\", " +
+				"\"gen.py\"]\n}\n", "envs/app/gen.py": "open('../names.json')\n", "envs/names.json": ""},
+			files: "envs/app/gen.py envs/app/main.tf envs/names.json",
 		},
 		"a command that changes the directory": {
-			repository: repository{"envs/app/main.tf": localExec(`command = "cd ${path.module}/../print && ./print.sh ../data/b.json"`), "envs/print/print.sh*": "cat ../data/a.json\n", "envs/data/a.json": "", "envs/data/b.json": ""},
-			files:      "envs/app/main.tf envs/data/a.json envs/data/b.json envs/print/print.sh",
+			repository: repository{
+				"envs/app/main.tf": localExec(
+					`command = "cd ${path.module}/../print && ./print.sh ../data/b.json"`),
+				"envs/print/print.sh*": "cat ../data/a.json\n", "envs/data/a.json": "", "envs/data/b.json": ""},
+			files: "envs/app/main.tf envs/data/a.json envs/data/b.json envs/print/print.sh",
 		},
 		"a script that changes the directory": {
-			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`), "envs/app/run.sh*": "#!/bin/sh\ncd sub/dir\ncat ../../../names.json\n", "envs/app/sub/dir/x": "", "envs/names.json": ""},
-			files:      "envs/app/main.tf envs/app/run.sh envs/app/sub/dir/x envs/names.json",
+			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`),
+				"envs/app/run.sh*": "#!/bin/sh\ncd sub/dir\ncat ../../../names.json\n", "envs/app/sub/dir/x": "",
+				"envs/names.json": ""},
+			files: "envs/app/main.tf envs/app/run.sh envs/app/sub/dir/x envs/names.json",
 		},
 		"a script that changes to its own directory": {
-			repository: repository{"envs/app/main.tf": localExec(`command = "../bin/run.sh"`), "envs/bin/run.sh*": "#!/bin/sh\nDIR=$(dirname \"$0\")\ncd \"$DIR\"\n. ./lib.sh\n. ../other.sh\n", "envs/bin/lib.sh": "", "envs/other.sh": "", "envs/bin/unused": ""},
-			files:      "envs/app/main.tf envs/bin/lib.sh envs/bin/run.sh envs/other.sh",
+			repository: repository{"envs/app/main.tf": localExec(`command = "../bin/run.sh"`),
+				"envs/bin/run.sh*": "#!/bin/sh\nDIR=$(dirname \"$0\")\ncd \"$DIR\"\n. ./lib.sh\n. ../other.sh\n",
+				"envs/bin/lib.sh":  "", "envs/other.sh": "", "envs/bin/unused": ""},
+			files: "envs/app/main.tf envs/bin/lib.sh envs/bin/run.sh envs/other.sh",
 		},
 		"a script that changes to an unknown directory": {
-			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`), "envs/app/run.sh*": "#!/bin/sh\ncd \"$TARGET\"\ncat ../names.json\n"},
-			open:       "envs/app/run.sh: a program that goes up from an unknown directory",
+			repository: repository{"envs/app/main.tf": localExec(`command = "./run.sh"`),
+				"envs/app/run.sh*": "#!/bin/sh\ncd \"$TARGET\"\ncat ../names.json\n"},
+			open: "envs/app/run.sh: a program that goes up from an unknown directory",
 		},
 		"a command that changes to an unknown directory": {
 			repository: repository{"envs/app/main.tf": localExec(`command = "cd ${var.dir} && cat ../names.json"`)},
@@ -372,7 +446,8 @@ func TestFilesOfComputedPathsAreIncluded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := repository{"envs/other/main.tf": "x = 1\n", "conf/a": "a: 1\n", "conf/sub/c": "c: 1\n", "scripts/x": "x\n"}
+			all := repository{"envs/other/main.tf": "x = 1\n", "conf/a": "a: 1\n", "conf/sub/c": "c: 1\n",
+				"scripts/x": "x\n"}
 			if strings.Contains(tt.files, "conf/b") {
 				all["conf/b"] = "b: 1\n"
 			}
@@ -435,14 +510,16 @@ func TestPathsInAScriptStartWhereItRuns(t *testing.T) {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
-	got := mustOf(t, repository{"app/main.tf": "", "x": "x\n"}, Wanted{Path: "app", Paths: PathsInScript("cd $A; ../a")})
+	got := mustOf(t, repository{"app/main.tf": "", "x": "x\n"},
+		Wanted{Path: "app", Paths: PathsInScript("cd $A; ../a")})
 	if len(got.Open) != 1 || len(got.Files) != 2 {
 		t.Errorf("%v, %d files", got.Open, len(got.Files))
 	}
 }
 
 func TestCreatingAFileThatCodeChecksForChangesTheDigest(t *testing.T) {
-	before := repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? file("${path.module}/../v.json") : ""`), "envs/x": "x"}
+	before := repository{"envs/app/main.tf": output(
+		`fileexists("${path.module}/../v.json") ? file("${path.module}/../v.json") : ""`), "envs/x": "x"}
 	c := New(Options{})
 	digest := func(r repository) string {
 		tree, blobs := r.commit(t)
@@ -471,10 +548,12 @@ func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
 		"locals that double":      doublingLocals(60),
 		"a local that is its own": "locals {\n  a = \"../${local.b}\"\n  b = \"../${local.a}\"\n}\n",
 		"a format with a width":   output(`format("../%999999999d", 1)`),
-		"join in join":            output(strings.Repeat(`join("../xxxxxxxxxxxxxxxxx", [`, 40) + `"a"` + strings.Repeat(`,"b","c","d"])`, 40)),
-		"loops in loops":          output(strings.Repeat(`[for a in ["..", "..", "..", "..", "..", "..", "..", ".."] : `, 30) + `"../x"` + strings.Repeat("]", 30)),
-		"a long sum":              output(strings.Repeat(`"../a" == `, 30_000) + `"../b"`),
-		"many paths":              output("[" + strings.Repeat(`"../a", `, 25_000) + `"../b"]`),
+		"join in join": output(strings.Repeat(`join("../xxxxxxxxxxxxxxxxx", [`, 40) + `"a"` +
+			strings.Repeat(`,"b","c","d"])`, 40)),
+		"loops in loops": output(strings.Repeat(`[for a in ["..", "..", "..", "..", "..", "..", "..", ".."] : `, 30) +
+			`"../x"` + strings.Repeat("]", 30)),
+		"a long sum": output(strings.Repeat(`"../a" == `, 30_000) + `"../b"`),
+		"many paths": output("[" + strings.Repeat(`"../a", `, 25_000) + `"../b"]`),
 	} {
 		t.Run(name, func(t *testing.T) { mustOf(t, repository{"app/main.tf": code, "x": ""}, Wanted{Path: "app"}) })
 	}
@@ -586,7 +665,8 @@ func TestWorkIsLimited(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got.Open) != 1 || !strings.Contains(got.Open[0], "more paths than Cairn follows") || len(got.Files) != len(r) {
+			if len(got.Open) != 1 || !strings.Contains(got.Open[0], "more paths than Cairn follows") ||
+				len(got.Files) != len(r) {
 				t.Errorf("%d of %d files, %v", len(got.Files), len(r), got.Open)
 			}
 		})

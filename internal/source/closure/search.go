@@ -31,7 +31,8 @@ type search struct {
 	dependencies []Dependency
 	engine       Engine
 	open         []string
-	// evaluated counts the expressions that were evaluated for the paths in them, code the bytes of code that were read.
+	// evaluated counts the expressions that were evaluated for the paths in them, code the bytes of code that were
+	// read.
 	evaluated, code int
 	counted         map[string]bool
 	// budget is the work that the current step may still do.
@@ -65,14 +66,16 @@ func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 	name, ok := CleanPath(w.Path)
 	if !ok {
-		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the repository's root",
+		return nil, fail(ErrPath, "the path %q is outside of the repository: set it to a folder, from the "+
+			"repository's root",
 			w.Path)
 	}
 	s.language = w.Language
 	s.budget.left = s.c.options.Work
 	root, err := s.root(ctx, name)
 	if errors.Is(err, errWork) {
-		return nil, fail(ErrPath, "the path %.200s leads through more symlinks than Cairn follows: set the path to a directory",
+		return nil, fail(ErrPath, "the path %.200s leads through more symlinks than Cairn follows: set the path to "+
+			"a directory",
 			name)
 	}
 	if err != nil {
@@ -115,8 +118,8 @@ func (s *search) root(ctx context.Context, name string) (git.Entry, error) {
 	case err != nil:
 		return git.Entry{}, err
 	case p.outside:
-		return git.Entry{}, fail(ErrPath, "the path %s is a symlink to a path outside of the repository: set the path to a "+
-			"directory of the repository", name)
+		return git.Entry{}, fail(ErrPath, "the path %s is a symlink to a path outside of the repository: set "+
+			"the path to a directory of the repository", name)
 	case p.Kind == git.KindSubmodule:
 		return git.Entry{}, fail(ErrPath, "the path %s is in the submodule %s, which is another repository: create a "+
 			"Repository for it, and name that one in the Stack", name, p.Path)
@@ -130,8 +133,8 @@ func (s *search) root(ctx context.Context, name string) (git.Entry, error) {
 
 func (s *search) rootModule(ctx context.Context, root git.Entry) error {
 	if !hasCode(s.tree, root.Path) {
-		return s.noCode(root, "there is no code in %s: it has no file named *.tf, *.tofu, *.tf.json or *.tofu.json; correct "+
-			"the path, or commit the code", shown(root.Path))
+		return s.noCode(root, "there is no code in %s: it has no file named *.tf, *.tofu, *.tf.json or "+
+			"*.tofu.json; correct the path, or commit the code", shown(root.Path))
 	}
 	if err := s.require(ctx, root.Path); err != nil {
 		return err
@@ -193,8 +196,8 @@ func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) er
 		case !isFile(p.Kind) && s.broken:
 			continue
 		case !isFile(p.Kind):
-			return fail(ErrVariableFile, "the repository has no variable file %s; the nearest directory that exists is %s: "+
-				"correct the path, or commit the file", shown(name), shown(p.nearest))
+			return fail(ErrVariableFile, "the repository has no variable file %s; the nearest directory that "+
+				"exists is %s: correct the path, or commit the file", shown(name), shown(p.nearest))
 		}
 		s.add(p.Entry)
 		if err := s.variables(ctx, root.Path, p.Entry); err != nil {
@@ -267,7 +270,8 @@ func (s *search) read(ctx context.Context, e git.Entry, limit int64) ([]byte, er
 	data, err := s.blobs.Blob(ctx, e.ID, limit)
 	var size *git.SizeError
 	if errors.As(err, &size) {
-		return nil, fail(ErrTooLarge, "%s has %d bytes, and the limit is %d: %s", e.Path, size.Size, size.Limit, splitFile)
+		return nil, fail(ErrTooLarge, "%s has %d bytes, and the limit is %d: %s", e.Path, size.Size,
+			size.Limit, splitFile)
 	}
 	return data, err
 }
@@ -304,8 +308,9 @@ func (s *search) count(e git.Entry, size int) error {
 	}
 	s.counted[e.Path] = true
 	if s.code += size; s.code > s.c.options.CodeBytes {
-		return fail(ErrTooLarge, "with %s the root module and its local modules have more than %d bytes of code, which is "+
-			"the limit: split the root module into several, with a Stack for each", e.Path, s.c.options.CodeBytes)
+		return fail(ErrTooLarge, "with %s the root module and its local modules have more than %d bytes of "+
+			"code, which is the limit: split the root module into several, with a Stack for each", e.Path,
+			s.c.options.CodeBytes)
 	}
 	return nil
 }

@@ -122,7 +122,8 @@ func (s *search) templatesNamed(
 	end := after[strings.LastIndex(after, unknown)+1:]
 	walk(s.tree, p.Path, -1, func(e git.Entry) {
 		name := below(p.Path, e.Path)
-		if isFile(e.Kind) && strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) && len(files) <= mostTemplates {
+		if isFile(e.Kind) && strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) &&
+			len(files) <= mostTemplates {
 			files = append(files, e)
 		}
 	})

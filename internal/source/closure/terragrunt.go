@@ -62,7 +62,8 @@ type unit struct {
 // terragrunt adds the Stack's unit and all that it depends on.
 func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
 	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntFile)); !ok {
-		return s.noCode(root, "there is no %s in %s: correct the path, or commit the file", terragruntFile, shown(root.Path))
+		return s.noCode(root, "there is no %s in %s: correct the path, or commit the file", terragruntFile,
+			shown(root.Path))
 	}
 	s.units = map[string]bool{root.Path: true}
 	for queue := []unit{{root.Path, true}}; len(queue) > 0; queue = queue[1:] {
@@ -197,9 +198,10 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 			continue // the module of a unit that does not run
 		}
 		if !known && (ref.kind != refSource || !isRemote(ref.expr)) {
-			if r.order && !r.isRead && ref.kind != refConfig { // a path that has a part of a refConfig is not known either
-				return fail(ErrModule, "%s: only Terragrunt can evaluate its path: write one that depends on the repository alone, "+
-					"or exclude the unit", at)
+			// a path that has a part of a refConfig is not known either
+			if r.order && !r.isRead && ref.kind != refConfig {
+				return fail(ErrModule, "%s: only Terragrunt can evaluate its path: write one that depends on the "+
+					"repository alone, or exclude the unit", at)
 			}
 			r.open = append(r.open, at)
 			continue
@@ -317,8 +319,8 @@ func (r *reading) goTo(ctx context.Context, name, file, at string) (place, error
 		case p.Kind != 0:
 			return p, nil
 		}
-		missing = fail(ErrModule, "%s is at %.200q, but the repository has no %.200q; the nearest directory that exists "+
-			"is %s: correct the path, or commit the file", at, name, full, shown(p.nearest))
+		missing = fail(ErrModule, "%s is at %.200q, but the repository has no %.200q; the nearest directory "+
+			"that exists is %s: correct the path, or commit the file", at, name, full, shown(p.nearest))
 	}
 	return place{}, missing
 }

@@ -45,8 +45,8 @@ type ref struct {
 	what string
 	line int
 	expr hcl.Expression
-	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false, and optional of one
-	// for which only Terragrunt knows whether it is enabled.
+	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false, and optional of
+	// one for which only Terragrunt knows whether it is enabled.
 	outputs, disabled, optional bool
 	// program is true of a program, or of its arguments.
 	program bool
@@ -138,7 +138,8 @@ func isLiteral(body *hclsyntax.Body, name string, is bool) bool {
 
 // evaluate returns the texts that an expression evaluates to; known is false if they depend on more than the
 // repository. It supports the functions that return paths in a repository.
-func (r *reading) evaluate(ctx context.Context, expr hcl.Expression, locals cty.Value) (texts []string, known bool, err error) {
+func (r *reading) evaluate(ctx context.Context, expr hcl.Expression, locals cty.Value) (texts []string, known bool,
+	err error) {
 	value, err := r.value(ctx, expr, locals)
 	if err != nil || !value.IsWhollyKnown() {
 		return nil, false, err
@@ -181,8 +182,10 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 			}
 			return found, err
 		}),
-		"get_repo_root":      named(nil, func([]string) (string, error) { return repositoryRoot, nil }),
-		"get_terragrunt_dir": named(nil, func([]string) (string, error) { return path.Join(repositoryRoot, r.unit.dir), nil }),
+		"get_repo_root": named(nil, func([]string) (string, error) { return repositoryRoot, nil }),
+		"get_terragrunt_dir": named(nil, func([]string) (string, error) {
+			return path.Join(repositoryRoot, r.unit.dir), nil
+		}),
 		"get_original_terragrunt_dir": named(nil, func([]string) (string, error) {
 			return path.Join(repositoryRoot, r.original), nil
 		}),

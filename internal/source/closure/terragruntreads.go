@@ -40,7 +40,8 @@ func (c *config) readLocals(body *hclsyntax.Body) {
 func (c *config) readReads(body *hclsyntax.Body) {
 	add := func(kind int, what string, expr hclsyntax.Expression) {
 		program := kind == refRead && (what == "run_cmd" || strings.Contains(what, "_hook"))
-		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr, program: program})
+		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr,
+			program: program})
 	}
 	eachAttribute(body, func(a *hclsyntax.Attribute) {
 		anyOf(a.Expr, func(e hclsyntax.Expression) bool {
@@ -149,7 +150,9 @@ func (r *reading) inputs(ctx context.Context, ref ref, locals cty.Value, at stri
 			stack = append(stack, children(next)...)
 		}
 		for _, text := range texts {
-			for _, token := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+			for _, token := range strings.FieldsFunc(text, func(c rune) bool {
+				return strings.ContainsRune(separators, c)
+			}) {
 				if err := r.input(ctx, ref, token, at); err != nil {
 					return err
 				}
@@ -270,8 +273,9 @@ func (r *reading) readConfig(ctx context.Context, name string) (cty.Value, error
 		return cty.DynamicVal, err
 	}
 	other := &reading{
-		search: r.search, unit: unit{dir: parentOf(p.Path)}, original: r.original, includes: map[string]string{}, isRead: true,
-		depth: r.depth + 1,
+		search: r.search, unit: unit{dir: parentOf(p.Path)}, original: r.original, includes: map[string]string{},
+		isRead: true,
+		depth:  r.depth + 1,
 	}
 	locals, err := other.localsOf(ctx, c)
 	if err != nil {
@@ -322,7 +326,8 @@ func (l *fileLocals) local(ctx context.Context, name string) (cty.Value, error) 
 	if err != nil {
 		return cty.NilVal, err
 	}
-	if weight := weightOf(value); weight <= longestText && l.held+weight <= mostHeld && (value.IsKnown() && !value.IsNull()) {
+	if weight := weightOf(value); weight <= longestText && l.held+weight <= mostHeld &&
+		(value.IsKnown() && !value.IsNull()) {
 		l.held += weight
 		l.known[name] = value
 	}

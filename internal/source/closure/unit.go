@@ -15,8 +15,8 @@ import (
 
 // Unit is what the configuration in a directory has to do with others.
 type Unit struct {
-	// Runs is false if Terragrunt skips the directory in run --all: it has no code, and neither its terragrunt.hcl nor a
-	// file that this one includes names a source. Such a file is for units to include.
+	// Runs is false if Terragrunt skips the directory in run --all: it has no code, and neither its terragrunt.hcl nor
+	// a file that this one includes names a source. Such a file is for units to include.
 	Runs bool
 	// Includes are the directories whose terragrunt.hcl it includes, by path.
 	Includes []string
@@ -91,7 +91,8 @@ func (r *reading) inOrder(ref ref) bool {
 func (r *reading) isUnit(ctx context.Context, dir git.Entry, name, at string) error {
 	p, err := r.resolve(ctx, path.Join(dir.Path, terragruntFile))
 	if err == nil && !isFile(p.Kind) {
-		err = fail(ErrModule, "%s is at %.200q, and there is no %s in %s: correct the path, or commit the file", at, name,
+		err = fail(ErrModule, "%s is at %.200q, and there is no %s in %s: correct the path, or commit the file", at,
+			name,
 			terragruntFile, shown(dir.Path))
 	}
 	return err

@@ -69,8 +69,8 @@ func constraintOf(pattern string) (string, error) {
 	m := simplePattern.FindStringSubmatch(pattern)
 	switch {
 	case m == nil:
-		return "", fmt.Errorf("version file: Cairn does not support the pattern latest:%.50s: write a constraint, such as "+
-			"~> 1.8.0", pattern)
+		return "", fmt.Errorf("version file: Cairn does not support the pattern latest:%.50s: write a "+
+			"constraint, such as ~> 1.8.0", pattern)
 	case m[3] != "":
 		return "= " + m[1] + "." + m[2] + "." + m[3], nil
 	case m[2] != "":

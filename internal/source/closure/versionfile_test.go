@@ -33,7 +33,8 @@ func TestVersionFiles(t *testing.T) {
 
 func TestInvalidVersionFilesAreRejected(t *testing.T) {
 	for _, text := range []string{
-		"", "\n# 1.9.2\n", "new", "1.9.2 1.9.3", "1.9.2\n1.9.3\n", "latest:", "latest:^(1.8|1.9)", "latest:.*", "latest-pre!", "min:^1.8", "1.9.2\x00", "\xff\xfe1",
+		"", "\n# 1.9.2\n", "new", "1.9.2 1.9.3", "1.9.2\n1.9.3\n", "latest:", "latest:^(1.8|1.9)", "latest:.*",
+		"latest-pre!", "min:^1.8", "1.9.2\x00", "\xff\xfe1",
 		"<<<<<<< HEAD\n1.9.2", "~> ", ">= 1.8,", "opentofu 1.9.2", strings.Repeat("9", 4000), "-1",
 	} {
 		if got, err := ParseVersionFile([]byte(text)); err == nil || got != "" {

@@ -187,8 +187,8 @@ func (g *gathering) add(ctx context.Context, p place, e Entry) error {
 			return fmt.Errorf("archive %s: %w", i.path, err)
 		}
 		if i.target = string(target); path.IsAbs(i.target) || strings.ContainsRune(i.target, 0) {
-			return fail(ErrContent, "%s is a symlink to %.200q, which is outside of the repository: remove it, or exclude "+
-				"it from the code", i.path, i.target)
+			return fail(ErrContent, "%s is a symlink to %.200q, which is outside of the repository: remove it, "+
+				"or exclude it from the code", i.path, i.target)
 		}
 	}
 	if g.items[i.path] = i; len(g.items) > g.m.o.MaxFiles {
@@ -210,7 +210,8 @@ func (g *gathering) checkLink(name string) error {
 		return links.Entry{Dir: g.dirs[at], Link: i.kind == KindSymlink, Target: i.target}, nil
 	})
 	if err == nil && out {
-		err = fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or exclude it from the code", name)
+		err = fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or exclude it "+
+			"from the code", name)
 	}
 	return err
 }

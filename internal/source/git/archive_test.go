@@ -74,7 +74,8 @@ func TestArchiveIsReproducible(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{})
 	f.change(gitserver.Change{
-		Files:    map[string]string{"envs/a/main.tf": "a", "envs/b/main.tf": "b", "modules/net/main.tf": "net", "modules/net/empty": gitserver.Empty, "README": "read me"},
+		Files: map[string]string{"envs/a/main.tf": "a", "envs/b/main.tf": "b", "modules/net/main.tf": "net",
+			"modules/net/empty": gitserver.Empty, "README": "read me"},
 		Programs: map[string]string{"modules/net/run.sh": "#!/bin/sh\n"},
 		Links:    map[string]string{"envs/a/net": "../../modules/net", "envs/a/gone": "nothing/here"},
 	})
@@ -83,7 +84,8 @@ func TestArchiveIsReproducible(t *testing.T) {
 	f.must(err)
 	want := map[string]string{
 		"envs/a/main.tf": "rw-r--r-- a", "envs/a/net": "-> ../../modules/net", "envs/a/gone": "-> nothing/here",
-		"modules/net/main.tf": "rw-r--r-- net", "modules/net/empty": "rw-r--r-- ", "modules/net/run.sh": "rwxr-xr-x #!/bin/sh\n",
+		"modules/net/main.tf": "rw-r--r-- net", "modules/net/empty": "rw-r--r-- ",
+		"modules/net/run.sh": "rwxr-xr-x #!/bin/sh\n",
 	}
 	if diff := cmp.Diff(want, unpack(t, first)); diff != "" {
 		t.Error(diff)
@@ -95,8 +97,8 @@ func TestArchiveIsReproducible(t *testing.T) {
 	if !bytes.Equal(first, second) {
 		t.Error("the same files in another order, of another commit, are other bytes")
 	}
-	// The digest of an archive is in the digest of inputs: when it changes, every Stack is planned anew. Should a new Go
-	// compress otherwise, that is what this says.
+	// The digest of an archive is in the digest of inputs: when it changes, every Stack is planned anew. Should a new
+	// Go compress otherwise, that is what this says.
 	sum := sha256.Sum256(first)
 	if got := hex.EncodeToString(sum[:]); got != "b8ccdf5dcbdc54e8a186b7c06a09da5b7647c208f3236679cacab656380fcad9" {
 		t.Errorf("the archive has another digest than it had: %s", got)
@@ -134,8 +136,10 @@ func TestSymlinkOutsideOfTheArchiveIsRejected(t *testing.T) {
 		{"in a circle", links{"a/one": "two", "a/two": "one"}, ""},
 		{"to itself", links{"a/one": "one"}, ""},
 		{"through a file", links{"a/link": "main.tf/x"}, ""},
-		{"out through many", links{"l1": "l2", "l2": "l3", "l3": "l4", "l4": "l5", "l5": "l6", "l6": "l7", "l7": "l8", "l8": "l9", "l9": "l10", "l10": "../x"}, "leads out"},
-		{"through many", links{"l1": "l2", "l2": "l3", "l3": "l4", "l4": "l5", "l5": "l6", "l6": "l7", "l7": "l8", "l8": "l9", "l9": "a/main.tf"}, ""},
+		{"out through many", links{"l1": "l2", "l2": "l3", "l3": "l4", "l4": "l5", "l5": "l6", "l6": "l7", "l7": "l8",
+			"l8": "l9", "l9": "l10", "l10": "../x"}, "leads out"},
+		{"through many", links{"l1": "l2", "l2": "l3", "l3": "l4", "l4": "l5", "l5": "l6", "l6": "l7", "l7": "l8",
+			"l8": "l9", "l9": "a/main.tf"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"a/main.tf": "a", "b/main.tf": "b"}
@@ -158,7 +162,8 @@ func TestSymlinkOutsideOfTheArchiveIsRejected(t *testing.T) {
 func TestSizeOfAnArchiveIsLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{MaxFiles: 2, MaxBytes: 10})
-	f.commit(map[string]string{"few/a": "12345", "few/b": "12345", "many/a": "a", "many/b": "b", "many/c": "c", "large/a": "12345678901"})
+	f.commit(map[string]string{"few/a": "12345", "few/b": "12345", "many/a": "a", "many/b": "b", "many/c": "c",
+		"large/a": "12345678901"})
 	f.fetch()
 	_, err := f.archive("few")
 	f.must(err)
@@ -196,7 +201,8 @@ func TestSizeOfABlobIsLimited(t *testing.T) {
 		_, err = f.m.Blob(t.Context(), e.ID, 4)
 		fails(t, err, ErrTooLarge, "the limit is 4")
 	}
-	for name, id := range map[string]string{"not there": strings.Repeat("0", 40), "a directory": tree.ID, "two lines": e.ID + "\n" + e.ID, "a ref": "refs/heads/main"} {
+	for name, id := range map[string]string{"not there": strings.Repeat("0", 40), "a directory": tree.ID,
+		"two lines": e.ID + "\n" + e.ID, "a ref": "refs/heads/main"} {
 		if data, err := f.m.Blob(t.Context(), id, 100); err == nil {
 			t.Errorf("%s: got %q", name, data)
 		}

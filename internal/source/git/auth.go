@@ -162,7 +162,8 @@ func httpClient(a Auth, to *egress.Guard) (*http.Client, error) {
 	}, connectTime)
 	return &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, before []*http.Request) error {
 		first := before[0]
-		if first.Header.Get("Authorization") != "" || first.Method != http.MethodGet || len(before) > 5 || next.URL.Scheme != first.URL.Scheme {
+		if first.Header.Get("Authorization") != "" || first.Method != http.MethodGet || len(before) > 5 ||
+			next.URL.Scheme != first.URL.Scheme {
 			return http.ErrUseLastResponse
 		}
 		return nil

@@ -22,11 +22,13 @@ func monorepo(b *testing.B) (*gitserver.Repo, *gitserver.HTTP) {
 	c := gitserver.Change{Files: map[string]string{}}
 	for n := range 60 {
 		for _, file := range []string{"main.tf", "variables.tf", "outputs.tf"} {
-			c.Files[fmt.Sprintf("modules/module-%02d/%s", n, file)] = fmt.Sprintf("# module %d\n%s", n, bytes.Repeat([]byte("# a line of code\n"), 100))
+			c.Files[fmt.Sprintf("modules/module-%02d/%s", n, file)] = fmt.Sprintf("# module %d\n%s", n,
+				bytes.Repeat([]byte("# a line of code\n"), 100))
 		}
 	}
 	for n := range 2000 {
-		c.Files[fmt.Sprintf("envs/x/stack-%04d/main.tf", n)] = fmt.Sprintf("module \"m\" {\n  source = \"../../../modules/module-%02d\"\n  n = %d\n}\n", n%60, n)
+		c.Files[fmt.Sprintf("envs/x/stack-%04d/main.tf", n)] = fmt.Sprintf(
+			"module \"m\" {\n  source = \"../../../modules/module-%02d\"\n  n = %d\n}\n", n%60, n)
 	}
 	if _, err := repo.Commit(c); err != nil {
 		b.Fatal(err)
@@ -48,7 +50,8 @@ func BenchmarkMonorepo(b *testing.B) {
 		b.Run(fmt.Sprint("clone", depth), func(b *testing.B) {
 			dir := b.TempDir()
 			for n := 0; b.Loop(); n++ {
-				args := append(append([]string{"clone", "--quiet"}, depth...), remote.URL, filepath.Join(dir, fmt.Sprint(n)))
+				args := append(append([]string{"clone", "--quiet"}, depth...), remote.URL,
+					filepath.Join(dir, fmt.Sprint(n)))
 				if out, err := exec.CommandContext(b.Context(), "git", args...).CombinedOutput(); err != nil {
 					b.Fatalf("%v: %s", err, out)
 				}
@@ -70,7 +73,9 @@ func BenchmarkMonorepo(b *testing.B) {
 	push := func(b *testing.B, n int) {
 		b.StopTimer()
 		defer b.StartTimer()
-		if _, err := repo.Commit(gitserver.Change{Files: map[string]string{"envs/x/stack-0001/main.tf": fmt.Sprintf("# change %d of %p\n", n, b)}}); err != nil {
+		if _, err := repo.Commit(
+			gitserver.Change{Files: map[string]string{"envs/x/stack-0001/main.tf": fmt.Sprintf("# change %d of %p\n", n,
+				b)}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -49,8 +49,10 @@ func settings() []setting {
 		{"maintenance.auto", "false"},
 	}
 	for _, harmless := range []string{
-		"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail", "missingNameBeforeEmail", "missingSpaceBeforeDate",
-		"missingSpaceBeforeEmail", "missingTaggerEntry", "zeroPaddedFilemode", "zeroPaddedDate", "gitmodulesParse", "gitmodulesUrl", "gitmodulesPath",
+		"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail", "missingNameBeforeEmail",
+		"missingSpaceBeforeDate",
+		"missingSpaceBeforeEmail", "missingTaggerEntry", "zeroPaddedFilemode", "zeroPaddedDate", "gitmodulesParse",
+		"gitmodulesUrl", "gitmodulesPath",
 	} {
 		list = append(list, setting{"fetch.fsck." + harmless, "ignore"})
 	}
@@ -75,17 +77,20 @@ func (m *Mirror) objectsEnvironment() []string {
 		return nil
 	}
 	return []string{
-		"GIT_OBJECT_DIRECTORY=" + m.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(m.path(repository), "objects"),
+		"GIT_OBJECT_DIRECTORY=" + m.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" +
+			filepath.Join(m.path(repository), "objects"),
 	}
 }
 
 // environment is all that git gets. Of our own it has only where programs and certificates are.
 func (m *Mirror) environment(c command) []string {
 	env := []string{
-		"HOME=" + m.path("home"), "XDG_CONFIG_HOME=" + m.path("home"), "GIT_DIR=" + cmp.Or(c.repo, repository), "LC_ALL=C",
+		"HOME=" + m.path("home"), "XDG_CONFIG_HOME=" + m.path("home"), "GIT_DIR=" + cmp.Or(c.repo, repository),
+		"LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never",
-		"GIT_ALLOW_PROTOCOL=https:http:ssh", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_ALLOW_PROTOCOL=https:http:ssh", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
 	}
 	for _, name := range []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"} { // a proxy is set for each remote
 		if value, ok := os.LookupEnv(name); ok {
@@ -94,7 +99,8 @@ func (m *Mirror) environment(c command) []string {
 	}
 	all := slices.Concat(settings(), c.settings)
 	for i, s := range all {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
 	}
 	return slices.Concat(env, []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}, m.objectsEnvironment(), c.env)
 }

@@ -22,7 +22,8 @@ func TestOutputOfACommandIsBounded(t *testing.T) {
 			cmd.Stdout = &out
 			err := cmd.Run()
 			got := out.kept.String()
-			if got[:min(len(got), len(tt.want))] != tt.want || len(got) > out.limit || out.over != tt.over || errors.Is(err, ErrTooLarge) != (tt.over && !out.drop) {
+			if got[:min(len(got), len(tt.want))] != tt.want || len(got) > out.limit || out.over != tt.over ||
+				errors.Is(err, ErrTooLarge) != (tt.over && !out.drop) {
 				t.Errorf("kept %q, over %v, %v", got, out.over, err)
 			}
 		})

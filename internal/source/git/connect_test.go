@@ -76,13 +76,15 @@ func TestGitConnectsToTheCheckedAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := at.pin(egress.Route{Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}})
+	got := at.pin(egress.Route{Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.1"),
+		netip.MustParseAddr("2001:db8::1")}})
 	want := []setting{{"http.proxy", ""}, {"http.curloptResolve", "git.example.org:443:192.0.2.1,[2001:db8::1]"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(setting{})); diff != "" {
 		t.Error(diff)
 	}
 	proxy := &url.URL{Scheme: "http", Host: "proxy.example.org:3128"}
-	if diff := cmp.Diff([]setting{{"http.proxy", "http://proxy.example.org:3128"}}, at.pin(egress.Route{Proxy: proxy}), cmp.AllowUnexported(setting{})); diff != "" {
+	if diff := cmp.Diff([]setting{{"http.proxy", "http://proxy.example.org:3128"}}, at.pin(egress.Route{Proxy: proxy}),
+		cmp.AllowUnexported(setting{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,7 +27,8 @@ const (
 // commit from has not, newest first. Without paths, or with too many for git, it lists all of these commits.
 // Unexplained are paths that none of them changed: their history was rewritten, or a merge took them from an older
 // commit. ErrNoRef when there is no such commit, ErrTooLarge when there are more than 5,000.
-func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []string) (found []Contributor, unexplained []string, err error) {
+func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []string) (found []Contributor,
+	unexplained []string, err error) {
 	for _, id := range []string{from, to} {
 		if err := m.hasCommit(ctx, id); err != nil {
 			return nil, nil, err
@@ -39,8 +40,8 @@ func (m *Mirror) Contributors(ctx context.Context, from, to string, paths []stri
 	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
 	// Names of a merge are of files that no parent has (-c): the others are explained by the commits of that parent.
-	// Git follows only the parent of a merge that has the same files, if that is in the range: so the user who merged is
-	// listed where the result is in no such parent.
+	// Git follows only the parent of a merge that has the same files, if that is in the range: so the user who merged
+	// is listed where the result is in no such parent.
 	log := func(options ...string) ([]byte, error) {
 		args := append([]string{"--literal-pathspecs", "log"}, options...)
 		args = append(append(args, "--end-of-options", from+".."+to, "--"), paths...)
@@ -108,7 +109,8 @@ func parseContributors(commit string) (found []Contributor) {
 	add := func(ident string, committer bool) {
 		name, rest, _ := strings.Cut(ident, "<")
 		email, _, _ := strings.Cut(rest, ">")
-		if p := (Contributor{Name: short(name), Email: short(email), Committer: committer}); p != (Contributor{Committer: committer}) {
+		if p := (Contributor{Name: short(name), Email: short(email), Committer: committer}); p !=
+			(Contributor{Committer: committer}) {
 			found = append(found, p)
 		}
 	}

@@ -35,12 +35,15 @@ func TestAuthorsOfCommits(t *testing.T) {
 	base := by("Ben", gitserver.Change{Files: file("base")})
 	two := by("Carol", gitserver.Change{Files: file("two")})
 	by("Dora", gitserver.Change{Files: other("unrelated")})
-	head := by("Dan", gitserver.Change{Files: file("three"), Message: "Fix it\n\nco-authored-by: Eve <eve@example.org>\n"})
+	head := by("Dan", gitserver.Change{Files: file("three"),
+		Message: "Fix it\n\nco-authored-by: Eve <eve@example.org>\n"})
 	branch := by("Frank", gitserver.Change{Branch: "feature", Onto: base, Files: file("feature")})
-	merged := by("Grace", gitserver.Change{Branch: "merged", Onto: base, Merge: []string{branch}, Files: file("feature")})
+	merged := by("Grace", gitserver.Change{Branch: "merged", Onto: base, Merge: []string{branch},
+		Files: file("feature")})
 	evil := by("Mallory", gitserver.Change{Branch: "evil", Onto: base, Merge: []string{branch}, Files: file("mixed")})
 	revived := by("Mallory", gitserver.Change{Branch: "revived", Onto: old, Files: other("old")})
-	hidden := by("Mallory", gitserver.Change{Branch: "hidden", Onto: base, Merge: []string{revived}, Files: map[string]string{"net/main.tf": "old", "docs/a.md": "old"}})
+	hidden := by("Mallory", gitserver.Change{Branch: "hidden", Onto: base, Merge: []string{revived},
+		Files: map[string]string{"net/main.tf": "old", "docs/a.md": "old"}})
 	f.fetch()
 	for name, tt := range map[string]struct {
 		from, to    string
@@ -48,14 +51,18 @@ func TestAuthorsOfCommits(t *testing.T) {
 		want        []string
 		unexplained []string
 	}{
-		"authors, co-authors and committers of all commits": {base, head, []string{"net/main.tf"}, []string{"Carol", "Dan", "Eve", "Web, committer"}, nil},
-		"only those since the commit":                       {two, head, []string{"net/main.tf"}, []string{"Dan", "Eve", "Web, committer"}, nil},
-		"of any file":                                       {two, head, nil, []string{"Dan", "Dora", "Eve", "Web, committer"}, nil},
-		"no commits":                                        {head, head, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
-		"a merge that takes a branch as it is":              {base, merged, []string{"net/main.tf"}, []string{"Frank", "Web, committer"}, nil},
-		"a merge with another result than its branches":     {base, evil, []string{"net/main.tf"}, []string{"Frank", "Mallory", "Web, committer"}, nil},
-		"a push by force to an older commit":                {base, old, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
-		"a merge of older code":                             {base, hidden, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
+		"authors, co-authors and committers of all commits": {base, head, []string{"net/main.tf"},
+			[]string{"Carol", "Dan", "Eve", "Web, committer"}, nil},
+		"only those since the commit": {two, head, []string{"net/main.tf"},
+			[]string{"Dan", "Eve", "Web, committer"}, nil},
+		"of any file": {two, head, nil, []string{"Dan", "Dora", "Eve", "Web, committer"}, nil},
+		"no commits":  {head, head, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
+		"a merge that takes a branch as it is": {base, merged, []string{"net/main.tf"},
+			[]string{"Frank", "Web, committer"}, nil},
+		"a merge with another result than its branches": {base, evil, []string{"net/main.tf"},
+			[]string{"Frank", "Mallory", "Web, committer"}, nil},
+		"a push by force to an older commit": {base, old, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
+		"a merge of older code":              {base, hidden, []string{"net/main.tf"}, nil, []string{"net/main.tf"}},
 	} {
 		found, unexplained, err := f.m.Contributors(t.Context(), tt.from, tt.to, tt.paths)
 		if err != nil {
@@ -76,10 +83,12 @@ func TestAuthorsOfCommits(t *testing.T) {
 // TestPeopleOfACommit checks that no text of a commit hides a person whom it names.
 func TestPeopleOfACommit(t *testing.T) {
 	commit := "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n" +
-		"author Al\x01ice <alice@example.org> 1 +0000\nauthor Bob <bob@example.org> 1 +0000\ncommitter <web@example.org> 1 +0000\n" +
-		"gpgsig -----BEGIN\n author Nobody <no@example.org>\n\nFix it\n\nauthor Nobody <no@example.org>\nCO-AUTHORED-BY: Carol <carol@example.org>\n"
+		"author Al\x01ice <alice@example.org> 1 +0000\nauthor Bob <bob@example.org> 1 +0000\ncommitter " +
+		"<web@example.org> 1 +0000\ngpgsig -----BEGIN\n author Nobody <no@example.org>\n\nFix it\n\nauthor Nobody " +
+		"<no@example.org>\nCO-AUTHORED-BY: Carol <carol@example.org>\n"
 	want := []Contributor{
-		{Name: "Al ice", Email: "alice@example.org"}, {Name: "Bob", Email: "bob@example.org"}, {Email: "web@example.org", Committer: true},
+		{Name: "Al ice", Email: "alice@example.org"}, {Name: "Bob", Email: "bob@example.org"},
+		{Email: "web@example.org", Committer: true},
 		{Name: "Carol", Email: "carol@example.org"},
 	}
 	if diff := cmp.Diff(want, parseContributors(commit)); diff != "" {

@@ -88,12 +88,13 @@ func stopped(ctx context.Context, what string) error {
 // decides. git's exit codes do not distinguish failures.
 func signs() []sign {
 	return []sign{
-		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: check which key is right, " +
-			"then put it into known_hosts", []string{
+		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: check which " +
+			"key is right, then put it into known_hosts", []string{
 			"host key verification failed", "host key is known for", "remote host identification has changed",
 		}, false},
 		{ErrRedirect, redirected, []string{
-			"returned error: 301", "returned error: 302", "returned error: 303", "returned error: 307", "returned error: 308",
+			"returned error: 301", "returned error: 302", "returned error: 303", "returned error: 307",
+			"returned error: 308",
 		}, false},
 		{ErrAuthentication, unauthorized, []string{
 			"authentication failed for", "returned error: 401", "returned error: 403", "permission denied (",
@@ -102,14 +103,17 @@ func signs() []sign {
 		{ErrAuthentication, "the server wants credentials: set them in the Secret of the Repository", []string{
 			"could not read username", "could not read password",
 		}, false},
-		{ErrNotFound, "there is no such repository, or the credentials do not show it: correct the URL or the credentials",
+		{ErrNotFound, "there is no such repository, or the credentials do not show it: correct the URL or the " +
+			"credentials",
 			[]string{
-				"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git repository",
+				"returned error: 404", "returned error: 410", "repository not found",
+				"does not appear to be a git repository",
 				"project you were looking for could not be found", "fatal: repository '",
 			}, false},
 		{ErrCertificate, "the server's certificate is from an authority that is not trusted: set ca.crt in the Secret",
 			[]string{
-				"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject name",
+				"certificate verification failed", "ssl certificate problem",
+				"ssl: no alternative certificate subject name",
 				"certificate verify failed",
 			}, true},
 		{ErrUnreachable, "the server cannot be reached", []string{
@@ -117,17 +121,20 @@ func signs() []sign {
 			"no route to host", "network is unreachable",
 		}, true},
 		{ErrUnreachable, "the server does not answer as it should; it may be down", []string{
-			"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from server",
+			"returned error: 429", "returned error: 5", "connection reset", "connection closed",
+			"empty reply from server",
 			"operation too slow", "operation timed out", "early eof", "unexpected disconnect", "hung up unexpectedly",
 			"recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
 		}, true},
-		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"}, false},
+		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"},
+			false},
 	}
 }
 
 // What to do about answers that are alike from git and servers of LFS.
 const (
-	redirected   = "the server redirects to another server, which is not followed: put the final URL into the Repository"
+	redirected = "the server redirects to another server, which is not followed: put the final URL into " +
+		"the Repository"
 	unauthorized = "the server does not accept the credentials: correct them, or what they are allowed to read"
 )
 
@@ -221,7 +228,8 @@ func damaged(said string) bool {
 			continue
 		}
 		for _, text := range []string{
-			"not a git repository", "loose object", "object file", "bad object", "bad tree object", "unable to read tree",
+			"not a git repository", "loose object", "object file", "bad object", "bad tree object",
+			"unable to read tree",
 			"missing object", "missing blob", "missing tree", "packfile", "corrupt", "bad config", "bad signature",
 			"does not point to a valid object", "did not send all necessary objects",
 		} {

@@ -127,7 +127,8 @@ func (m *Mirror) checkWhole(ctx context.Context) error {
 		return nil
 	}
 	_, err := m.run(ctx, command{args: []string{"fsck", "--no-dangling", "--no-progress"}})
-	if _, failed := errors.AsType[*gitError](err); failed { // it stays suspect until it is renewed: the remote may be away
+	// it stays suspect until it is renewed: the remote may be away
+	if _, failed := errors.AsType[*gitError](err); failed {
 		return errDamaged
 	}
 	if err == nil {

@@ -14,7 +14,8 @@ import (
 func TestFetchUpdatesBranchesAndTags(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{})
-	first := f.change(gitserver.Change{Message: "Widen the subnet\n\nIt was too small.", Files: map[string]string{"main.tf": "a"}})
+	first := f.change(gitserver.Change{Message: "Widen the subnet\n\nIt was too small.",
+		Files: map[string]string{"main.tf": "a"}})
 	f.must(f.repo.Tag("v1", "main", ""))
 	f.must(f.repo.Tag("v2", "main", "The second"))
 	second := f.commit(map[string]string{"main.tf": "b"})
@@ -35,7 +36,8 @@ func TestFetchUpdatesBranchesAndTags(t *testing.T) {
 	}
 	tree, err := f.repo.Git("rev-parse", first+"^{tree}")
 	f.must(err)
-	want := Commit{ID: first, Tree: tree, Ref: "v2", Author: "Alice", Subject: "Widen the subnet", Time: time.Unix(1_700_000_001, 0).UTC()}
+	want := Commit{ID: first, Tree: tree, Ref: "v2", Author: "Alice", Subject: "Widen the subnet",
+		Time: time.Unix(1_700_000_001, 0).UTC()}
 	if diff := cmp.Diff(want, f.at("v2", first)); diff != "" {
 		t.Error(diff)
 	}
@@ -148,7 +150,8 @@ func TestCommitsOutsideOfBranchesAreFetchedByID(t *testing.T) {
 	next := f.commit(map[string]string{"main.tf": "b"})
 	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{unknown}}), ErrNoRef, "no such commit")
 	f.at("main", next)
-	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{"--upload-pack=x"}}), ErrNoRef, "no such commit: --upload-pack=x")
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{"--upload-pack=x"}}), ErrNoRef,
+		"no such commit: --upload-pack=x")
 }
 
 func TestOneFetchRunsAtATime(t *testing.T) {

@@ -26,7 +26,8 @@ func TestUnavailableCommitDoesNotBlockOtherCommits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Options{})
 	main := f.commit(map[string]string{"main.tf": "a"})
-	bad, err := f.repo.Git("hash-object", "-t", "commit", "-w", "--literally", f.file("tree "+strings.Repeat("0", 40)+"\n\nno author\n"))
+	bad, err := f.repo.Git("hash-object", "-t", "commit", "-w", "--literally",
+		f.file("tree "+strings.Repeat("0", 40)+"\n\nno author\n"))
 	f.must(err)
 	_, err = f.repo.Git("update-ref", "refs/pull/bad/head", bad)
 	f.must(err)

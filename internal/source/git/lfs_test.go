@@ -28,7 +28,8 @@ func TestArchiveHasTheContentOfLFSFiles(t *testing.T) {
 	f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
 	archive, err := f.archive("")
 	f.must(err)
-	want := map[string]string{"a.tf": "rw-r--r-- a", "image.bin": "rw-r--r-- " + content, "again.bin": "rw-r--r-- " + content}
+	want := map[string]string{"a.tf": "rw-r--r-- a", "image.bin": "rw-r--r-- " + content, "again.bin": "rw-r--r-- " +
+		content}
 	if diff := cmp.Diff(want, unpack(t, archive)); diff != "" {
 		t.Error(diff)
 	}
@@ -48,7 +49,8 @@ func TestArchiveHasTheContentOfLFSFiles(t *testing.T) {
 
 func TestNumberOfValuesOfAnLFSResponseIsLimited(t *testing.T) {
 	t.Parallel()
-	if objects, err := parseAnswer([]byte(`{"objects":[` + strings.Repeat(`{"oid":"a","size":1},`, mostBatch-1) + `{}]}`)); err != nil || len(objects) != mostBatch {
+	if objects, err := parseAnswer([]byte(`{"objects":[` + strings.Repeat(`{"oid":"a","size":1},`, mostBatch-1) +
+		`{}]}`)); err != nil || len(objects) != mostBatch {
 		t.Errorf("%d objects, %v", len(objects), err)
 	}
 	_, err := parseAnswer([]byte(`{"objects":[` + strings.Repeat("{},", 1<<20) + `{}]}`))

@@ -111,8 +111,8 @@ func parseAnswer(data []byte) ([]lfsObject, error) {
 		Objects []lfsObject `json:"objects"`
 	}
 	if jsonsize.HasMoreValues(data, mostAnswered) {
-		return nil, fail(ErrContent, "the LFS server answers with more than %d values for %d files: correct the server, or "+
-			"set spec.lfs of the Repository to false", mostAnswered, mostBatch)
+		return nil, fail(ErrContent, "the LFS server answers with more than %d values for %d files: correct the "+
+			"server, or set spec.lfs of the Repository to false", mostAnswered, mostBatch)
 	}
 	if err := json.Unmarshal(data, &found); err != nil {
 		return nil, fmt.Errorf("its answer cannot be read: %w", err)

@@ -21,8 +21,9 @@ func (m *Mirror) maintain() {
 	ctx, cancel := context.WithTimeout(m.ctx, m.o.Timeout)
 	defer cancel()
 	_, _ = m.run(ctx, command{
-		args:     []string{"gc", "--auto", "--quiet"},
-		settings: []setting{{"gc.auto", "6700"}, {"gc.autoPackLimit", "50"}, {"gc.bigPackThreshold", "100m"}, {"gc.autoDetach", "false"}},
+		args: []string{"gc", "--auto", "--quiet"},
+		settings: []setting{{"gc.auto", "6700"}, {"gc.autoPackLimit", "50"}, {"gc.bigPackThreshold", "100m"},
+			{"gc.autoDetach", "false"}},
 	})
 	m.removeUnusedObjects(time.Now().Add(-unused))
 	m.removeUnusedMirrors(time.Now().Add(-unused))
@@ -88,7 +89,8 @@ func (s *session) makeRepository(ctx context.Context) error {
 		return err
 	}
 	// No branch is the remote's HEAD until the remote has named it: git would take the name of its default.
-	for _, args := range [][]string{{"init", "--quiet", "--bare", "--template="}, {"symbolic-ref", "HEAD", remoteHead}} {
+	for _, args := range [][]string{{"init", "--quiet", "--bare", "--template="},
+		{"symbolic-ref", "HEAD", remoteHead}} {
 		if _, err := s.local(ctx, args...); err != nil {
 			return explain("create a mirror", err)
 		}
@@ -147,5 +149,6 @@ func loose(name string) bool {
 
 func leftover(name string) bool {
 	base := path.Base(name)
-	return strings.HasSuffix(base, ".lock") || base == "gc.pid" || base == "gc.log" || strings.HasPrefix(name, "objects/") && strings.HasPrefix(base, "tmp_")
+	return strings.HasSuffix(base, ".lock") || base == "gc.pid" || base == "gc.log" ||
+		strings.HasPrefix(name, "objects/") && strings.HasPrefix(base, "tmp_")
 }

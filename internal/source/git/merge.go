@@ -118,7 +118,8 @@ func (m *Mirror) newView() (*Mirror, error) {
 		return nil, errors.Join(errClosed, os.RemoveAll(folder))
 	}
 	view := &Mirror{
-		dir: m.dir, o: m.o, objects: folder, source: m, number: m.o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots), apps: m.apps,
+		dir: m.dir, o: m.o, objects: folder, source: m, number: m.o.Trees.opened.Add(1),
+		roots: weightedlru.Sized[string, string](mostRoots), apps: m.apps,
 		refs: m.refs, origin: m.origin, redirect: m.redirect,
 	}
 	view.o.within = m.root()
@@ -131,7 +132,8 @@ func (g *Merge) run(ctx context.Context, base, head string) error {
 	ctx, cancel := context.WithTimeout(ctx, g.view.o.Timeout)
 	defer cancel()
 	output, err := g.view.run(ctx, command{
-		most: maxConflictOutput, args: []string{"merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", base, head},
+		most: maxConflictOutput, args: []string{"merge-tree", "--write-tree", "--name-only", "--no-messages", "-z",
+			base, head},
 		// A larger file that both sides changed is a conflict, as a binary one is.
 		settings: []setting{{"core.bigFileThreshold", "16m"}},
 	})

@@ -47,9 +47,12 @@ func newMerging(t *testing.T, common, base, head map[string]string) merging {
 
 // gitea #13134: a provider has no ref of the merge result, or creates it late. Cairn merges by itself.
 func TestMergeHasTheContentOfBoth(t *testing.T) {
-	f := newMerging(t, map[string]string{"net/main.tf": "a\nb\nc\nd\ne\n", "old/main.tf": "old\n", "lib/a.tf": "1\n2\n3\n4\n5\n6\n"},
-		map[string]string{"net/main.tf": "A\nb\nc\nd\ne\n", "prod/main.tf": "prod\n", "lib/a.tf": "1\n2\n3\n4\n5\nsix\n"},
-		map[string]string{"net/main.tf": "a\nb\nc\nd\nE\n", "mod/a.tf": "1\n2\n3\n4\n5\n6\n", "old/main.tf": "", "lib/a.tf": ""})
+	f := newMerging(t, map[string]string{"net/main.tf": "a\nb\nc\nd\ne\n", "old/main.tf": "old\n",
+		"lib/a.tf": "1\n2\n3\n4\n5\n6\n"},
+		map[string]string{"net/main.tf": "A\nb\nc\nd\ne\n", "prod/main.tf": "prod\n",
+			"lib/a.tf": "1\n2\n3\n4\n5\nsix\n"},
+		map[string]string{"net/main.tf": "a\nb\nc\nd\nE\n", "mod/a.tf": "1\n2\n3\n4\n5\n6\n", "old/main.tf": "",
+			"lib/a.tf": ""})
 	before, err := os.ReadDir(filepath.Join(f.m.dir, repository, "objects"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +77,8 @@ func TestMergeHasTheContentOfBoth(t *testing.T) {
 		got[e.Path] = string(content)
 	})
 	want := map[string]string{
-		"README.md": "x\n", "net/main.tf": "A\nb\nc\nd\nE\n", "prod/main.tf": "prod\n", "mod/a.tf": "1\n2\n3\n4\n5\nsix\n",
+		"README.md": "x\n", "net/main.tf": "A\nb\nc\nd\nE\n", "prod/main.tf": "prod\n",
+		"mod/a.tf": "1\n2\n3\n4\n5\nsix\n",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -128,7 +132,8 @@ func TestContainsTheCommitsOfTheHistory(t *testing.T) {
 	for _, tt := range []struct {
 		commit, other string
 		want          bool
-	}{{f.base, fork, true}, {f.head, fork, true}, {f.base, f.base, true}, {fork, f.base, false}, {f.base, f.head, false}} {
+	}{{f.base, fork, true}, {f.head, fork, true}, {f.base, f.base, true}, {fork, f.base, false},
+		{f.base, f.head, false}} {
 		if got, err := f.m.Contains(t.Context(), tt.commit, tt.other); err != nil || got != tt.want {
 			t.Errorf("%s contains %s: %t, %v", tt.commit, tt.other, got, err)
 		}
@@ -160,14 +165,16 @@ func TestConflictsOfAMerge(t *testing.T) {
 
 func TestMergeNeedsBothCommits(t *testing.T) {
 	f := newMerging(t, map[string]string{"main.tf": "a\n"}, nil, map[string]string{"main.tf": "b\n"})
-	unrelated, err := f.repo.Commit(gitserver.Change{Branch: "unrelated", Rewrite: true, Files: map[string]string{"main.tf": "b\n"}})
+	unrelated, err := f.repo.Commit(gitserver.Change{Branch: "unrelated", Rewrite: true,
+		Files: map[string]string{"main.tf": "b\n"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := f.m.Fetch(t.Context(), Remote{URL: f.http.URL + f.repo.Path()}, FetchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, pair := range [][2]string{{f.base, strings.Repeat("0", 40)}, {strings.Repeat("1", 40), f.head}, {"main", f.head}, {f.base, "--help"}, {f.base, unrelated}} {
+	for _, pair := range [][2]string{{f.base, strings.Repeat("0", 40)}, {strings.Repeat("1", 40), f.head},
+		{"main", f.head}, {f.base, "--help"}, {f.base, unrelated}} {
 		if merge, err := f.m.Merge(t.Context(), pair[0], pair[1]); !errors.Is(err, ErrNoRef) {
 			t.Errorf("%q: %v, %v", pair, merge, err)
 		}
@@ -178,7 +185,8 @@ func TestMergeNeedsBothCommits(t *testing.T) {
 func TestMergeRunsNoDriverOfTheRepository(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	attributes := "*.tf merge=evil filter=evil diff=evil\n"
-	f := newMerging(t, map[string]string{"main.tf": "a\nb\nc\n", ".gitattributes": attributes, ".gitconfig": "[merge \"evil\"]\n\tdriver = touch " + mark + "\n"},
+	f := newMerging(t, map[string]string{"main.tf": "a\nb\nc\n", ".gitattributes": attributes,
+		".gitconfig": "[merge \"evil\"]\n\tdriver = touch " + mark + "\n"},
 		map[string]string{"main.tf": "A\nb\nc\n"}, map[string]string{"main.tf": "a\nb\nC\n"})
 	merge, err := f.m.Merge(t.Context(), f.base, f.head)
 	if err != nil || merge.TreeID == "" {

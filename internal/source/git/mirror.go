@@ -41,8 +41,8 @@ type Options struct {
 	// MaxFiles and MaxBytes of an archive, 10,000 and 100 MiB if zero: what the runner unpacks.
 	MaxFiles int
 	MaxBytes int64
-	// MaxDisk is how many bytes of disk space the Mirror may use, with submodules and files of LFS; 2 GiB if zero. While
-	// a damaged mirror is fetched again, the old one is beside it.
+	// MaxDisk is how many bytes of disk space the Mirror may use, with submodules and files of LFS; 2 GiB if zero.
+	// While a damaged mirror is fetched again, the old one is beside it.
 	MaxDisk int64
 	// Space is shared with other Mirrors; without a limit if nil.
 	Space *Space
@@ -116,8 +116,9 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 		o.Trees = NewTrees(mostTrees)
 	}
 	m := &Mirror{
-		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots), beside: map[string]*Mirror{},
-		turn: make(chan struct{}, 1), apps: &apps{turn: make(chan struct{}, 1)},
+		dir: dir, o: o, number: o.Trees.opened.Add(1), roots: weightedlru.Sized[string, string](mostRoots),
+		beside: map[string]*Mirror{},
+		turn:   make(chan struct{}, 1), apps: &apps{turn: make(chan struct{}, 1)},
 		oversized: &oversized{commits: map[string]oversize{}},
 	}
 	m.readers = &readers{m: m, turns: make(chan struct{}, mostReaders)}

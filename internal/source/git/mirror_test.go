@@ -29,7 +29,9 @@ func TestReopenedMirrorKeepsItsContent(t *testing.T) {
 func TestBrokenMirrorIsRecreated(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(repo string) error{
-		"no configuration":    func(repo string) error { return os.WriteFile(filepath.Join(repo, "config"), []byte("["), 0o600) },
+		"no configuration": func(repo string) error {
+			return os.WriteFile(filepath.Join(repo, "config"), []byte("["), 0o600)
+		},
 		"no HEAD":             func(repo string) error { return os.Remove(filepath.Join(repo, "HEAD")) },
 		"no objects":          func(repo string) error { return os.RemoveAll(filepath.Join(repo, "objects")) },
 		"an empty folder":     func(repo string) error { _ = os.RemoveAll(repo); return os.Mkdir(repo, 0o700) },
@@ -69,7 +71,9 @@ func TestFetchWithoutNewCommitsRecreatesAMirrorThatLostAFile(t *testing.T) {
 	f.fetch()
 	tree, err := f.m.Tree(t.Context(), id)
 	f.must(err)
-	for _, spoil := range []func(string) error{os.Remove, func(name string) error { return os.WriteFile(name, []byte("x"), 0o600) }} {
+	for _, spoil := range []func(string) error{os.Remove, func(name string) error {
+		return os.WriteFile(name, []byte("x"), 0o600)
+	}} {
 		f.unpackAll()
 		file, _ := tree.Entry("main.tf")
 		name := filepath.Join(f.m.path(repository), "objects", file.ID[:2], file.ID[2:])
@@ -116,8 +120,10 @@ func TestFetchRepairsADamagedStore(t *testing.T) {
 			names, _ := filepath.Glob(filepath.Join(repo, "objects", "pack", "*.idx"))
 			return os.Remove(names[0])
 		},
-		"no refs":              func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs")) },
-		"no branch":            func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs", "heads", "main")) },
+		"no refs": func(repo string) error { return os.RemoveAll(filepath.Join(repo, "refs")) },
+		"no branch": func(repo string) error {
+			return os.RemoveAll(filepath.Join(repo, "refs", "heads", "main"))
+		},
 		"HEAD of zeros":        write("HEAD", strings.Repeat("\x00", 23)),
 		"an empty HEAD":        write("HEAD", ""),
 		"a branch of zeros":    write("refs/heads/main", strings.Repeat("\x00", 41)),
@@ -204,7 +210,8 @@ func TestFilesOfAKilledFetchDoNotBlockTheNextFetch(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.commit(map[string]string{"main.tf": "a"})
 	f.fetch()
-	left := []string{"packed-refs.lock", "refs/heads/main.lock", "HEAD.lock", "config.lock", "shallow.lock", "gc.pid", "objects/pack/tmp_pack_x", "objects/info/commit-graphs/commit-graph-chain.lock"}
+	left := []string{"packed-refs.lock", "refs/heads/main.lock", "HEAD.lock", "config.lock", "shallow.lock", "gc.pid",
+		"objects/pack/tmp_pack_x", "objects/info/commit-graphs/commit-graph-chain.lock"}
 	for _, name := range left {
 		name = filepath.Join(f.m.path(repository), name)
 		f.must(os.MkdirAll(filepath.Dir(name), 0o700))
@@ -250,7 +257,8 @@ func TestPacksAreConsolidated(t *testing.T) {
 	if n := packs(); n < 52 {
 		t.Fatalf("%d packs", n)
 	}
-	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{strings.Repeat("12", 20)}}), ErrNoRef, "")
+	fails(t, f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{strings.Repeat("12", 20)}}),
+		ErrNoRef, "")
 	until(t, func() bool { return packs() <= 2 }) // that a commit is missing hinders nothing
 	if data, err := f.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
 		t.Errorf("a reader that was there before gives %q, %v", data, err)
@@ -260,10 +268,13 @@ func TestPacksAreConsolidated(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("CAIRN_CANARY", canary)
 	m := mirror(t, t.TempDir(), Options{})
-	all := strings.Join(m.environment(command{settings: []setting{{"http.https://x/.extraHeader", "Authorization: y"}}}), "\n") + "\n"
+	all := strings.Join(m.environment(
+		command{settings: []setting{{"http.https://x/.extraHeader", "Authorization: y"}}}), "\n") + "\n"
 	for _, want := range []string{
-		"HOME=" + m.dir + "/home\n", "GIT_CONFIG_NOSYSTEM=1\n", "GIT_CONFIG_GLOBAL=/dev/null\n", "GIT_TERMINAL_PROMPT=0\n", "GIT_ASKPASS=\n", "SSH_ASKPASS=\n", "LC_ALL=C\n",
-		"GIT_ALLOW_PROTOCOL=https:http:ssh\n", "=core.hooksPath\n", "=credential.helper\n", "=core.fsmonitor\n", "=protocol.ext.allow\n", "=transfer.fsckObjects\n", "=http.lowSpeedLimit\n",
+		"HOME=" + m.dir + "/home\n", "GIT_CONFIG_NOSYSTEM=1\n", "GIT_CONFIG_GLOBAL=/dev/null\n",
+		"GIT_TERMINAL_PROMPT=0\n", "GIT_ASKPASS=\n", "SSH_ASKPASS=\n", "LC_ALL=C\n",
+		"GIT_ALLOW_PROTOCOL=https:http:ssh\n", "=core.hooksPath\n", "=credential.helper\n", "=core.fsmonitor\n",
+		"=protocol.ext.allow\n", "=transfer.fsckObjects\n", "=http.lowSpeedLimit\n",
 		"=http.https://x/.extraHeader\n", "=http.followRedirects\n", "=transfer.bundleURI\n",
 	} {
 		if !strings.Contains(all, want) {

@@ -42,11 +42,13 @@ func TestTooLargeCommitDoesNotBlockBranchesAndOtherCommits(t *testing.T) {
 	next := f.commit(map[string]string{"main.tf": "b"})
 
 	err := f.m.Fetch(t.Context(), f.remote(), FetchOptions{Commits: []string{large, small}})
-	fails(t, err, ErrNoRef, "commit "+large+": fetch "+f.remote().URL+": a quarter of the limit is for branches and tags only, and the mirror needs more than 1 MiB")
+	fails(t, err, ErrNoRef, "commit "+large+": fetch "+f.remote().URL+": a quarter of the limit is for branches and "+
+		"tags only, and the mirror needs more than 1 MiB")
 	f.at("main", next)
 	f.at(small, small)
 	_, err = f.m.Resolve(t.Context(), large)
-	fails(t, err, ErrMirrorTooLarge, "commit "+large+": a quarter of the limit is for branches and tags only, and the mirror needs more than 1 MiB")
+	fails(t, err, ErrMirrorTooLarge, "commit "+large+": a quarter of the limit is for branches and tags only, and "+
+		"the mirror needs more than 1 MiB")
 	if used := f.m.usage(""); used > 1<<19 {
 		t.Errorf("%d bytes are left of it", used)
 	}

@@ -15,11 +15,15 @@ func TestUnusualCommitIsParsed(t *testing.T) {
 		name, text string
 		want       Commit
 	}{
-		{"as git writes it", "tree " + tree + "\nparent x\nauthor Al <a@b> 1700000000 +0100\ncommitter Bo <b@b> 1700000001 +0000\ngpgsig -----BEGIN\n x\n\nSubject\n\nBody",
+		{"as git writes it", "tree " + tree + "\nparent x\nauthor Al <a@b> 1700000000 +0100\ncommitter Bo <b@b> " +
+			"1700000001 +0000\ngpgsig -----BEGIN\n x\n\nSubject\n\nBody",
 			Commit{Tree: tree, Author: "Al", Subject: "Subject", Time: time.Unix(1_700_000_001, 0).UTC()}},
-		{"without a message", "tree " + tree + "\nauthor Al <a@b> 1 +0000\ncommitter Al <a@b> 1 +0000\n\n", Commit{Tree: tree, Author: "Al", Time: time.Unix(1, 0).UTC()}},
-		{"without a time", "tree " + tree + "\nauthor Al\ncommitter Al <a> x\n\n\n\nlate", Commit{Tree: tree, Author: "Al", Subject: "late"}},
-		{"with control characters", "tree " + tree + "\nauthor A\x1b[2Jl <a> 1 +0\n\n\x1b[31mred\xff", Commit{Tree: tree, Author: "A [2Jl", Subject: "[31mred\uFFFD"}},
+		{"without a message", "tree " + tree + "\nauthor Al <a@b> 1 +0000\ncommitter Al <a@b> 1 +0000\n\n",
+			Commit{Tree: tree, Author: "Al", Time: time.Unix(1, 0).UTC()}},
+		{"without a time", "tree " + tree + "\nauthor Al\ncommitter Al <a> x\n\n\n\nlate",
+			Commit{Tree: tree, Author: "Al", Subject: "late"}},
+		{"with control characters", "tree " + tree + "\nauthor A\x1b[2Jl <a> 1 +0\n\n\x1b[31mred\xff",
+			Commit{Tree: tree, Author: "A [2Jl", Subject: "[31mred\uFFFD"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := parseCommit([]byte(c.text))
@@ -37,7 +41,8 @@ func TestUnusualCommitIsParsed(t *testing.T) {
 }
 
 func FuzzParseCommit(f *testing.F) {
-	f.Add([]byte("tree " + strings.Repeat("ab", 20) + "\nauthor Al <a@b> 1700000000 +0100\ncommitter Bo <b@b> 1 +0000\n\nSubject"))
+	f.Add([]byte("tree " + strings.Repeat("ab", 20) + "\nauthor Al <a@b> 1700000000 +0100\ncommitter Bo <b@b> 1 " +
+		"+0000\n\nSubject"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := parseCommit(data)
 		if err != nil {
@@ -47,7 +52,8 @@ func FuzzParseCommit(f *testing.F) {
 			t.Errorf("tree %q", c.Tree)
 		}
 		for _, text := range []string{c.Author, c.Subject} {
-			if !utf8.ValidString(text) || strings.ContainsAny(text, "\n\x00\x1b") || utf8.RuneCountInString(text) > 303 {
+			if !utf8.ValidString(text) || strings.ContainsAny(text, "\n\x00\x1b") ||
+				utf8.RuneCountInString(text) > 303 {
 				t.Errorf("%q", text)
 			}
 		}

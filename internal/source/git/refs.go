@@ -33,8 +33,8 @@ func (m *Mirror) readRefs(ctx context.Context, repo string) (refs, error) {
 	out, err := m.run(ctx, command{repo: repo, most: mostRefs, args: []string{"for-each-ref", "--format=%(HEAD) " +
 		"%(objectname) %(refname) %(objecttype)"}})
 	if errors.Is(err, ErrTooLarge) {
-		return refs{}, fail(ErrMirrorTooLarge, "the repository has more branches and tags than Cairn reads, which is %d MiB of "+
-			"their names, about 80,000: delete some", mostRefs>>20)
+		return refs{}, fail(ErrMirrorTooLarge, "the repository has more branches and tags than Cairn reads, which "+
+			"is %d MiB of their names, about 80,000: delete some", mostRefs>>20)
 	}
 	if err != nil {
 		return refs{}, err
@@ -78,7 +78,8 @@ func (r refs) find(ref string) (id, name string, err error) {
 	case r.ids == nil:
 		return "", "", errEmpty
 	case (ref == "" || ref == "HEAD") && r.ids[r.head] == "":
-		return "", "", fail(ErrNoRef, "the remote's HEAD names no branch that there is: name a branch, a tag or a commit")
+		return "", "", fail(ErrNoRef, "the remote's HEAD names no branch that there is: name a branch, a tag "+
+			"or a commit")
 	case ref == "" || ref == "HEAD":
 		return r.ids[r.head], shortName(r.head), nil
 	case isID(ref):
@@ -93,7 +94,8 @@ func (r refs) find(ref string) (id, name string, err error) {
 			return id, shortName(name), nil
 		}
 	}
-	return "", "", fail(ErrNoRef, "there is no branch or tag %.255q, nor is that the full ID of a commit: correct the ref", ref)
+	return "", "", fail(ErrNoRef, "there is no branch or tag %.255q, nor is that the full ID of a commit: "+
+		"correct the ref", ref)
 }
 
 // shortName of a branch or a tag, "" of what is none.

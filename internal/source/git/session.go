@@ -76,7 +76,8 @@ func (s *session) http(ctx context.Context) error {
 	}
 	if header := s.auth.Authorization(); header != "" {
 		s.secrets.Add(strings.Fields(header)[1])
-		s.call.settings = append(s.call.settings, setting{"http." + s.at.origin() + "/.extraHeader", "Authorization: " + header})
+		s.call.settings = append(s.call.settings, setting{"http." + s.at.origin() + "/.extraHeader",
+			"Authorization: " + header})
 	}
 	if len(s.auth.CA) > 0 {
 		name, err := s.file("ca.crt", s.auth.CA)
@@ -183,7 +184,8 @@ func sshProgram() (string, error) {
 		return "", err
 	}
 	if len(program) > mostProgram || strings.ContainsFunc(program, unicode.IsSpace) {
-		return "", fmt.Errorf("ssh is at %.300q: its path must be without spaces, of at most %d bytes", program, mostProgram)
+		return "", fmt.Errorf("ssh is at %.300q: its path must be without spaces, of at most %d bytes", program,
+			mostProgram)
 	}
 	return program, nil
 }
@@ -211,7 +213,8 @@ func (s *session) explain(err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case damaged(failed.said):
 		return fmt.Errorf("%s: %w: git printed: "+
-			"%s%s", what, errDamaged, s.secrets.String(mainLine(failed.said)), serverAnswer(s.secrets.String(failed.said)))
+			"%s%s", what, errDamaged, s.secrets.String(mainLine(failed.said)),
+			serverAnswer(s.secrets.String(failed.said)))
 	}
 	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "anonymous")
 }

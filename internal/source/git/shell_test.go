@@ -27,7 +27,8 @@ func TestGitStartsNoShell(t *testing.T) {
 	f.must(err)
 	auth := Auth{Identity: ssh.Identity, KnownHosts: ssh.KnownHosts}
 	f.http.RequireBearer(canary)
-	for _, remote := range []Remote{{ssh.URL + f.repo.Path(), auth}, {f.http.URL + f.repo.Path(), Auth{BearerToken: canary}}} {
+	for _, remote := range []Remote{{ssh.URL + f.repo.Path(), auth},
+		{f.http.URL + f.repo.Path(), Auth{BearerToken: canary}}} {
 		f.must(f.m.Fetch(t.Context(), remote, FetchOptions{}))
 		head, err := f.m.Resolve(t.Context(), "main")
 		f.must(err)
@@ -105,7 +106,8 @@ func TestSSHPathMustBeSafeForGit(t *testing.T) {
 	remote := Remote{URL: "ssh://git@example.org/x"}
 	dir := filepath.Join(t.TempDir(), "with spaces")
 	t.Setenv("PATH", dir)
-	if _, err := m.open(t.Context(), remote); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "no ssh on this machine") {
+	if _, err := m.open(t.Context(), remote); !errors.Is(err, exec.ErrNotFound) ||
+		!strings.Contains(err.Error(), "no ssh on this machine") {
 		t.Errorf("no ssh: %v", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -81,13 +81,14 @@ func (m *Mirror) admit(before, used, more int64) error {
 	all := m.o.Space.set(m, used)
 	switch {
 	case used+more > m.o.MaxDisk:
-		return fail(ErrMirrorTooLarge, "the mirror needs more than %d MiB, which is the limit: remove large files from the "+
-			"history of the repository, or have an administrator raise limits.mirrorSize of the chart (--mirror-size-limit)",
+		return fail(ErrMirrorTooLarge, "the mirror needs more than %d MiB, which is the limit: remove large "+
+			"files from the history of the repository, or have an administrator raise limits.mirrorSize of the chart "+
+			"(--mirror-size-limit)",
 			m.o.MaxDisk>>20)
 	case all+more > m.o.Space.limit && used+more > before:
-		return fail(ErrMirrorTooLarge, "the mirrors of %s have %d MiB, and the limit is %d MiB: delete Repositories that are "+
-			"not needed, or have an administrator raise limits.mirrorSizePerNamespace of the chart "+
-			"(--mirror-size-limit-per-namespace)", m.o.Space.owner, all>>20, m.o.Space.limit>>20)
+		return fail(ErrMirrorTooLarge, "the mirrors of %s have %d MiB, and the limit is %d MiB: delete "+
+			"Repositories that are not needed, or have an administrator raise limits.mirrorSizePerNamespace "+
+			"of the chart (--mirror-size-limit-per-namespace)", m.o.Space.owner, all>>20, m.o.Space.limit>>20)
 	}
 	return nil
 }
@@ -98,7 +99,8 @@ func (m *Mirror) trimObjects(over int64) (deleted int64) {
 	entries, _ := os.ReadDir(m.path(lfsObjects))
 	var all []fs.FileInfo
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > m.o.Timeout { // no archive is about to read it
+		// no archive is about to read it
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > m.o.Timeout {
 			all = append(all, info)
 		}
 	}

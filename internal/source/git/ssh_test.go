@@ -25,7 +25,8 @@ func TestSSH(t *testing.T) {
 	stranger, _, err := gitserver.NewIdentity("")
 	f.must(err)
 	otherHost := strings.Replace(string(f.ssh().KnownHosts), "127.0.0.1", "127.0.0.2", 1)
-	changedHost := string(server.KnownHosts[:strings.Index(string(server.KnownHosts), " ")]) + " " + strings.SplitN(otherHost, " ", 2)[1]
+	changedHost := string(server.KnownHosts[:strings.Index(string(server.KnownHosts), " ")]) + " " +
+		strings.SplitN(otherHost, " ", 2)[1]
 	for _, c := range []struct {
 		name string
 		auth Auth
@@ -33,10 +34,12 @@ func TestSSH(t *testing.T) {
 		says string
 	}{
 		{"the right keys", Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}, nil, ""},
-		{"another identity", Auth{Identity: stranger, KnownHosts: server.KnownHosts}, ErrAuthentication, "correct them"},
+		{"another identity", Auth{Identity: stranger, KnownHosts: server.KnownHosts}, ErrAuthentication,
+			"correct them"},
 		{"no identity", Auth{KnownHosts: server.KnownHosts}, ErrAuthentication, "correct them"},
 		{"an unknown host", Auth{Identity: server.Identity, KnownHosts: []byte(otherHost)}, ErrHostKey, "known_hosts"},
-		{"a host whose key changed", Auth{Identity: server.Identity, KnownHosts: []byte(changedHost)}, ErrHostKey, "known_hosts"},
+		{"a host whose key changed", Auth{Identity: server.Identity, KnownHosts: []byte(changedHost)}, ErrHostKey,
+			"known_hosts"},
 		{"no known hosts", Auth{Identity: server.Identity}, ErrHostKey, "known_hosts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,13 +60,17 @@ func TestSSH(t *testing.T) {
 			}
 		})
 	}
-	fails(t, f.m.Fetch(t.Context(), Remote{server.URL + "/no-such.git", Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrNotFound, "no such repository")
+	fails(t, f.m.Fetch(t.Context(),
+		Remote{server.URL + "/no-such.git", Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}},
+		FetchOptions{}), ErrNotFound, "no such repository")
 	server.Close()
-	fails(t, f.m.Fetch(t.Context(), Remote{url, Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}}, FetchOptions{}), ErrUnreachable, "cannot be reached")
+	fails(t, f.m.Fetch(t.Context(), Remote{url, Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}},
+		FetchOptions{}), ErrUnreachable, "cannot be reached")
 }
 
 func TestIdentityWithAPassphraseIsDecrypted(t *testing.T) {
-	url, hosts := "ssh://git@example.org/x", []byte("example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGi0UdOYSVNWZdcZJUMPMGL3fGUsb0Ei4yRQWWn45Kqx\n")
+	url, hosts := "ssh://git@example.org/x", []byte(
+		"example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGi0UdOYSVNWZdcZJUMPMGL3fGUsb0Ei4yRQWWn45Kqx\n")
 	identity, _, err := gitserver.NewIdentity("open sesame")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +98,8 @@ func TestSSHUsesOnlyTheKeysOfTheSecret(t *testing.T) {
 	f.commit(map[string]string{"main.tf": "a"})
 	server := f.ssh()
 	m := mirror(t, t.TempDir(), Options{})
-	s, err := m.open(t.Context(), Remote{server.URL + f.repo.Path(), Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}})
+	s, err := m.open(t.Context(),
+		Remote{server.URL + f.repo.Path(), Auth{Identity: server.Identity, KnownHosts: server.KnownHosts}})
 	f.must(err)
 	defer s.close()
 	info, err := os.Stat(m.path(s.dir))
@@ -106,7 +114,8 @@ func TestSSHUsesOnlyTheKeysOfTheSecret(t *testing.T) {
 	}
 	config, err := os.ReadFile(m.path(s.dir + "/ssh"))
 	f.must(err)
-	for _, line := range []string{"BatchMode yes", "StrictHostKeyChecking yes", "IdentitiesOnly yes", "IdentityAgent none", "ForwardAgent no", "GlobalKnownHostsFile /dev/null"} {
+	for _, line := range []string{"BatchMode yes", "StrictHostKeyChecking yes", "IdentitiesOnly yes",
+		"IdentityAgent none", "ForwardAgent no", "GlobalKnownHostsFile /dev/null"} {
 		if !strings.Contains(string(config), line+"\n") {
 			t.Errorf("no %s", line)
 		}

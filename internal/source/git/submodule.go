@@ -85,7 +85,8 @@ func (m *Mirror) submodules(ctx context.Context, tree *Tree) (map[string]string,
 	if !ok || file.Kind != KindFile && file.Kind != KindExec {
 		return nil, fail(ErrConfig, "there is no .gitmodules in the root of the repository")
 	}
-	out, err := m.run(ctx, command{args: []string{"config", "--no-includes", "--blob=" + file.ID, "--null", "--get-regexp", `^submodule\..*\.(path|url)$`}})
+	out, err := m.run(ctx, command{args: []string{"config", "--no-includes", "--blob=" + file.ID, "--null",
+		"--get-regexp", `^submodule\..*\.(path|url)$`}})
 	failed, ok := errors.AsType[*gitError](err)
 	if ok && failed.said != "" {
 		return nil, fail(ErrConfig, ".gitmodules cannot be read: %s", mainLine(failed.said))

@@ -18,7 +18,8 @@ func TestArchiveHasTheFilesOfSubmodules(t *testing.T) {
 	inner, outer := f.init("inner"), f.init("outer")
 	innerID, err := inner.Commit(gitserver.Change{Files: map[string]string{"inner.tf": "inner"}})
 	f.must(err)
-	_, err = outer.Commit(gitserver.Change{Files: map[string]string{"outer.tf": "outer"}, Links: map[string]string{"up": "../../main.tf"}})
+	_, err = outer.Commit(gitserver.Change{Files: map[string]string{"outer.tf": "outer"},
+		Links: map[string]string{"up": "../../main.tf"}})
 	f.must(err)
 	outerID, err := outer.AddSubmodule("deep/inner", "../inner.git", innerID)
 	f.must(err)
@@ -36,8 +37,10 @@ func TestArchiveHasTheFilesOfSubmodules(t *testing.T) {
 	first, err := f.archive("main.tf", "modules")
 	f.must(err)
 	want := map[string]string{
-		"main.tf": "rw-r--r-- main", "modules/outer/outer.tf": "rw-r--r-- outer", "modules/outer/up": "-> ../../main.tf",
-		"modules/outer/.gitmodules":         "rw-r--r-- \n[submodule \"deep/inner\"]\n\tpath = deep/inner\n\turl = ../inner.git\n",
+		"main.tf": "rw-r--r-- main", "modules/outer/outer.tf": "rw-r--r-- outer",
+		"modules/outer/up": "-> ../../main.tf",
+		"modules/outer/.gitmodules": "rw-r--r-- \n[submodule \"deep/inner\"]\n\tpath = deep/inner\n\turl = " +
+			"../inner.git\n",
 		"modules/outer/deep/inner/inner.tf": "rw-r--r-- inner",
 	}
 	if diff := cmp.Diff(want, unpack(t, first)); diff != "" {
@@ -128,11 +131,15 @@ func TestErrorsOfSubmodulesNameTheRemedy(t *testing.T) {
 			return err
 		}, ErrConfig, "no .gitmodules", "ConfigurationInvalid"},
 		{"not in .gitmodules", Options{Submodules: true}, func(f *fixture, _ *gitserver.Repo, id string) error {
-			_, err := f.repo.Commit(gitserver.Change{Files: map[string]string{".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = ../x\n"}, Submodules: map[string]string{"modules": id}})
+			_, err := f.repo.Commit(
+				gitserver.Change{
+					Files:      map[string]string{".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = ../x\n"},
+					Submodules: map[string]string{"modules": id}})
 			return err
 		}, ErrConfig, ".gitmodules has no url", "ConfigurationInvalid"},
 		{"a .gitmodules that is none", Options{Submodules: true}, func(f *fixture, _ *gitserver.Repo, id string) error {
-			_, err := f.repo.Commit(gitserver.Change{Files: map[string]string{".gitmodules": "[submodule\n"}, Submodules: map[string]string{"modules": id}})
+			_, err := f.repo.Commit(gitserver.Change{Files: map[string]string{".gitmodules": "[submodule\n"},
+				Submodules: map[string]string{"modules": id}})
 			return err
 		}, ErrConfig, ".gitmodules cannot be read", "ConfigurationInvalid"},
 		{"a path of the machine", Options{Submodules: true}, func(f *fixture, m *gitserver.Repo, id string) error {
@@ -143,10 +150,11 @@ func TestErrorsOfSubmodulesNameTheRemedy(t *testing.T) {
 			_, err := f.repo.AddSubmodule("modules", "../modules.git", strings.Repeat("12", 20))
 			return err
 		}, ErrNoRef, "no such commit", "RefNotFound"},
-		{"a repository that is not there", Options{Submodules: true}, func(f *fixture, _ *gitserver.Repo, id string) error {
-			_, err := f.repo.AddSubmodule("modules", "../gone.git", id)
-			return err
-		}, ErrNotFound, "no such repository", "RemoteNotFound"},
+		{"a repository that is not there", Options{Submodules: true},
+			func(f *fixture, _ *gitserver.Repo, id string) error {
+				_, err := f.repo.AddSubmodule("modules", "../gone.git", id)
+				return err
+			}, ErrNotFound, "no such repository", "RemoteNotFound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

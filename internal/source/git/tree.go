@@ -78,8 +78,8 @@ func parseTree(id string, listing []byte, most int) (*Tree, error) {
 			return nil, err
 		}
 		if t.entries[e.Path] = e; t.Len() > most {
-			return nil, fail(ErrTooLarge, "the commit has more than %d files and directories, which is the limit: use a smaller "+
-				"repository", most)
+			return nil, fail(ErrTooLarge, "the commit has more than %d files and directories, which is the limit: "+
+				"use a smaller repository", most)
 		}
 		t.weight += entryWeight + len(line)
 		parent := path.Dir(e.Path)
@@ -191,7 +191,8 @@ func (m *Mirror) Tree(ctx context.Context, id string) (*Tree, error) {
 	if !ok {
 		ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		defer cancel()
-		listing, err := m.run(ctx, command{args: []string{"ls-tree", "-r", "-t", "-z", "--full-tree", root}, most: mostListing})
+		listing, err := m.run(ctx, command{args: []string{"ls-tree", "-r", "-t", "-z", "--full-tree", root},
+			most: mostListing})
 		if err != nil {
 			// That it is too large, or took too long, is no fault of the mirror.
 			if _, failed := errors.AsType[*gitError](err); failed {

@@ -13,14 +13,17 @@ func line(mode, kind, id, path string) string {
 
 func TestParseTree(t *testing.T) {
 	tree, err := ParseTree("root", []byte(line("040000", "tree", "1", "envs")+line("040000", "tree", "2", "envs/prod")+
-		line("100644", "blob", "3", "envs/prod/main.tf")+line("100755", "blob", "4", "envs/prod/run.sh")+line("120000", "blob", "5", "envs/link")+
-		line("160000", "commit", "6", "modules")+line("100664", "blob", "7", "a\tname\nof old")+line("040000", "tree", "8", "empty")))
+		line("100644", "blob", "3", "envs/prod/main.tf")+line("100755", "blob", "4", "envs/prod/run.sh")+
+		line("120000", "blob", "5", "envs/link")+
+		line("160000", "commit", "6", "modules")+line("100664", "blob", "7", "a\tname\nof old")+line("040000", "tree",
+		"8", "empty")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var walked []string
 	tree.Walk("", func(e Entry) { walked = append(walked, string(e.Kind)+" "+e.Path) })
-	want := []string{"f a\tname\nof old", "d empty", "d envs", "l envs/link", "d envs/prod", "f envs/prod/main.tf", "x envs/prod/run.sh", "s modules"}
+	want := []string{"f a\tname\nof old", "d empty", "d envs", "l envs/link", "d envs/prod", "f envs/prod/main.tf",
+		"x envs/prod/run.sh", "s modules"}
 	if diff := cmp.Diff(want, walked); diff != "" {
 		t.Error(diff)
 	}

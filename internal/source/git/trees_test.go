@@ -9,7 +9,8 @@ import (
 // A handful of objects in git can name more files than there is memory for.
 func TestNumberOfFilesOfACommitIsLimited(t *testing.T) {
 	t.Parallel()
-	listing := []byte(line("040000", "tree", "1", "a") + line("100644", "blob", "2", "a/a") + line("100644", "blob", "2", "a/b"))
+	listing := []byte(line("040000", "tree", "1", "a") + line("100644", "blob", "2", "a/a") + line("100644", "blob",
+		"2", "a/b"))
 	if _, err := parseTree("root", listing, 3); err != nil {
 		t.Error(err)
 	}

@@ -62,7 +62,8 @@ func parseRemote(raw string) (remoteURL, error) {
 
 // serverOf returns the server alone. Its name has one form, by which git is given its addresses.
 func serverOf(u *url.URL) remoteURL {
-	return remoteURL{scheme: u.Scheme, host: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), port: cmp.Or(u.Port(), portOf(u.Scheme))}
+	return remoteURL{scheme: u.Scheme, host: strings.TrimSuffix(strings.ToLower(u.Hostname()), "."),
+		port: cmp.Or(u.Port(), portOf(u.Scheme))}
 }
 
 // portOf is the port of a scheme, "" for one that is none of ours.

@@ -7,20 +7,28 @@ import (
 
 func TestURLIsHTTPOrSSHWithoutCredentials(t *testing.T) {
 	for _, url := range []string{
-		"https://github.com/org/infra", "https://github.com/org/infra.git", "http://git.local:8080/x", "https://[::1]:8443/x", "https://example.org/a%20b",
-		"ssh://git@github.com/org/infra.git", "ssh://example.org:2222/x", "git@github.com:org/infra.git", "org-1@example.org:infra", "git@example.org:/srv/git/x",
+		"https://github.com/org/infra", "https://github.com/org/infra.git", "http://git.local:8080/x",
+		"https://[::1]:8443/x", "https://example.org/a%20b",
+		"ssh://git@github.com/org/infra.git", "ssh://example.org:2222/x", "git@github.com:org/infra.git",
+		"org-1@example.org:infra", "git@example.org:/srv/git/x",
 	} {
 		if _, err := parseRemote(url); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	for _, url := range []string{
-		"", "infra", "/srv/git/infra", "./infra", "file:///srv/git/infra", "ext::sh -c id", "ext::id", "fd::7", "git://example.org/x", "ftp://example.org/x",
-		"-oProxyCommand=id", "--upload-pack=id", "ssh://-oProxyCommand=id/x", "ssh://-oProxyCommand@h/x", "-o@h:x", "git@-oProxyCommand=id:x", "git@host:-x",
-		"git@-host:x", "ssh://git@-host/x", "https://-host/x", "-host@example.org:x", "https://exa!mple.org/x", "git@ho~st:x",
-		"https://user:" + canary + "@example.org/x", "https://token@example.org/x", "ssh://git:" + canary + "@example.org/x",
-		"https://example.org/x\n", "https://example.org/x y", "https://example.org/\x00", "https:///x", "https://example.org", "https://example.org/", "git@host:",
-		"https://example.org/x?a=b", "https://example.org/x#a", "https://exam$ple.org/x", "ssh://git@$(id)/x", "ssh://`id`@host/x", "host:x", "git@host::x",
+		"", "infra", "/srv/git/infra", "./infra", "file:///srv/git/infra", "ext::sh -c id", "ext::id", "fd::7",
+		"git://example.org/x", "ftp://example.org/x",
+		"-oProxyCommand=id", "--upload-pack=id", "ssh://-oProxyCommand=id/x", "ssh://-oProxyCommand@h/x", "-o@h:x",
+		"git@-oProxyCommand=id:x", "git@host:-x",
+		"git@-host:x", "ssh://git@-host/x", "https://-host/x", "-host@example.org:x", "https://exa!mple.org/x",
+		"git@ho~st:x",
+		"https://user:" + canary + "@example.org/x", "https://token@example.org/x", "ssh://git:" + canary +
+			"@example.org/x",
+		"https://example.org/x\n", "https://example.org/x y", "https://example.org/\x00", "https:///x",
+		"https://example.org", "https://example.org/", "git@host:",
+		"https://example.org/x?a=b", "https://example.org/x#a", "https://exam$ple.org/x", "ssh://git@$(id)/x",
+		"ssh://`id`@host/x", "host:x", "git@host::x",
 		"https://example.org/" + strings.Repeat("x", 2000), "https://%zz@" + canary,
 	} {
 		_, err := parseRemote(url)
@@ -109,7 +117,8 @@ func FuzzCheckURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.HasPrefix(url, "-") || strings.HasPrefix(r.host, "-") || strings.HasPrefix(r.user, "-") || strings.Contains(url, "::") && strings.HasPrefix(url, "ext") {
+		if strings.HasPrefix(url, "-") || strings.HasPrefix(r.host, "-") || strings.HasPrefix(r.user, "-") ||
+			strings.Contains(url, "::") && strings.HasPrefix(url, "ext") {
 			t.Errorf("%q is taken", url)
 		}
 		again, err := parseRemote(r.String())

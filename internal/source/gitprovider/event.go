@@ -20,10 +20,11 @@ type Event struct {
 	Kind string
 	// Ref that was pushed, as in refs/heads/main; empty when the webhook names none or several.
 	Ref string
-	// Commit that the Ref is at now, in hex; empty when it is gone, or when the webhook names none or several. For a tag
-	// some Git providers send the tag's object.
+	// Commit that the Ref is at now, in hex; empty when it is gone, or when the webhook names none or several. For a
+	// tag some Git providers send the tag's object.
 	Commit string
-	// Delivery is the Git provider's ID of this webhook, the same if it is sent again; at most 128 bytes, empty when it has none.
+	// Delivery is the Git provider's ID of this webhook, the same if it is sent again; at most 128 bytes, empty when it
+	// has none.
 	Delivery string
 	// CloneURLs are addresses of the repository, as the Git provider sends them; may be empty.
 	CloneURLs []string
@@ -97,10 +98,13 @@ func tidy(e Event) Event {
 		e.Kind = "unknown"
 	}
 	e.Delivery = strings.ToValidUTF8(e.Delivery, "")
-	if len(e.Ref) > 1024 || !strings.HasPrefix(e.Ref, "refs/") || strings.ContainsFunc(e.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if len(e.Ref) > 1024 || !strings.HasPrefix(e.Ref, "refs/") || strings.ContainsFunc(e.Ref, func(r rune) bool {
+		return r <= ' ' || r == 0x7f
+	}) {
 		e.Ref = ""
 	}
-	if n := len(e.Commit); n != 40 && n != 64 || strings.Trim(e.Commit, "0123456789abcdef") != "" || strings.Trim(e.Commit, "0") == "" {
+	if n := len(e.Commit); n != 40 && n != 64 || strings.Trim(e.Commit, "0123456789abcdef") != "" ||
+		strings.Trim(e.Commit, "0") == "" {
 		e.Commit = ""
 	}
 	e.CloneURLs = slices.DeleteFunc(e.CloneURLs, func(u string) bool { return u == "" || len(u) > 2048 })

@@ -32,8 +32,8 @@ var gitLab = provider{
 // signingToken begins the secrets that GitLab signs with; the key follows in base64.
 const signingToken = "whsec_"
 
-// gitLabSigned checks the signature that newer GitLabs send where they have a signing token, and otherwise the token that
-// they just send along.
+// gitLabSigned checks the signature that newer GitLabs send where they have a signing token, and otherwise the token
+// that they just send along.
 func gitLabSigned(h http.Header, signed []byte, secrets [][]byte, now time.Time) error {
 	if keys := signingKeys(secrets); h.Get("Webhook-Signature") != "" && len(keys) > 0 {
 		return standardSigned(h, signed, keys, now)

@@ -39,7 +39,8 @@ func hexHMAC(prefix string, headers ...string) func(http.Header, []byte, [][]byt
 // fresh is how long ago a signature with a time in it may have been created. Clocks may differ by as much.
 const fresh = 5 * time.Minute
 
-// standardSigned checks a signature by the Standard Webhooks specification. The header may have several, for several keys.
+// standardSigned checks a signature by the Standard Webhooks specification. The header may have several, for several
+// keys.
 func standardSigned(h http.Header, signed []byte, keys [][]byte, now time.Time) error {
 	id, stamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)

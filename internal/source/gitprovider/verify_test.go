@@ -72,7 +72,9 @@ func signStandard(at time.Time) signer {
 		stamp := fmt.Sprint(at.Unix())
 		h.Set("webhook-id", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f")
 		h.Set("webhook-timestamp", stamp)
-		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac(string(key), "f5e5f430-f57b-4e6e-9fac-d9128cd7232f."+stamp+"."+body)))
+		h.Set("webhook-signature",
+			"v1,"+base64.StdEncoding.EncodeToString(mac(string(key), "f5e5f430-f57b-4e6e-9fac-d9128cd7232f."+
+				stamp+"."+body)))
 	}
 }
 
@@ -96,109 +98,167 @@ var webhooks = []struct {
 	secret  string
 	want    Event
 }{
-	{"GitHub: a push", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"}, "github-push", signGitHub, secret,
-		Event{Provider: "GitHub", Kind: KindPush, Ref: "refs/heads/main", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+	{"GitHub: a push", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"},
+		"github-push", signGitHub, secret,
+		Event{Provider: "GitHub", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
 			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
 	{"GitHub: a tag", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "1"}, "github-tag", signGitHub, secret,
-		Event{Provider: "GitHub", Kind: KindTag, Ref: "refs/tags/v1.4.0", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "1",
+		Event{Provider: "GitHub", Kind: KindTag, Ref: "refs/tags/v1.4.0",
+			Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "1",
 			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
-	{"GitHub: a branch that is deleted has no commit", []string{"X-GitHub-Event", "push"}, "github-delete", signGitHub, secret,
-		Event{Provider: "GitHub", Kind: KindPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
+	{"GitHub: a branch that is deleted has no commit", []string{"X-GitHub-Event", "push"}, "github-delete",
+		signGitHub, secret,
+		Event{Provider: "GitHub", Kind: KindPush, Ref: "refs/heads/widen",
+			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
 	{"GitHub: a ping", []string{"X-GitHub-Event", "ping", "X-GitHub-Delivery", "2"}, "github-ping", signGitHub, secret,
 		Event{Provider: "GitHub", Kind: KindPing, Delivery: "2", Ping: true}},
 	{"GitHub: a pull request", []string{"X-GitHub-Event", "pull_request"}, "github-pull-request", signGitHub, secret,
 		Event{Provider: "GitHub", Kind: KindPullRequest}},
-	{"GitHub: a comment on a pull request", []string{"X-GitHub-Event", "issue_comment"}, "github-comment", signGitHub, secret,
+	{"GitHub: a comment on a pull request", []string{"X-GitHub-Event", "issue_comment"}, "github-comment",
+		signGitHub, secret,
 		Event{Provider: "GitHub", Kind: KindPullRequest}},
-	{"GitHub: a comment on an issue is of no pull request", []string{"X-GitHub-Event", "issue_comment"}, "github-issue-comment", signGitHub, secret,
+	{"GitHub: a comment on an issue is of no pull request", []string{"X-GitHub-Event", "issue_comment"},
+		"github-issue-comment", signGitHub, secret,
 		Event{Provider: "GitHub", Kind: "issue_comment"}},
 	{"GitHub: a review", []string{"X-GitHub-Event", "pull_request_review"}, "github-review", signGitHub, secret,
 		Event{Provider: "GitHub", Kind: KindPullRequest}},
-	{"GitHub: an event that we know nothing of", []string{"X-GitHub-Event", "workflow_job"}, "github-pull-request", signGitHub, secret,
+	{"GitHub: an event that we know nothing of", []string{"X-GitHub-Event", "workflow_job"}, "github-pull-request",
+		signGitHub, secret,
 		Event{Provider: "GitHub", Kind: "workflow_job"}},
 	{"Gitea: a push", []string{"X-Gitea-Event", "push", "X-Gitea-Delivery", "3"}, "gitea-push", signGitea, secret,
-		Event{Provider: "Gitea", Kind: KindPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "3",
-			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
+		Event{Provider: "Gitea", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "3",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git",
+				"ssh://git@git.acme.example:2222/acme/infra.git"}}},
 	{"Gitea: a pull request", []string{"X-Gitea-Event", "pull_request"}, "gitea-pull-request", signGitea, secret,
 		Event{Provider: "Gitea", Kind: KindPullRequest}},
-	{"Gitea: a comment on a pull request", []string{"X-Gitea-Event", "issue_comment"}, "gitea-comment", signGitea, secret,
+	{"Gitea: a comment on a pull request", []string{"X-Gitea-Event", "issue_comment"}, "gitea-comment",
+		signGitea, secret,
 		Event{Provider: "Gitea", Kind: KindPullRequest}},
-	{"Gitea: a comment on an issue is of no pull request", []string{"X-Gitea-Event", "issue_comment"}, "gitea-issue-comment", signGitea, secret,
+	{"Gitea: a comment on an issue is of no pull request", []string{"X-Gitea-Event", "issue_comment"},
+		"gitea-issue-comment", signGitea, secret,
 		Event{Provider: "Gitea", Kind: "issue_comment"}},
-	{"Gitea: a review that approves", []string{"X-Gitea-Event", "pull_request_approved"}, "gitea-review", signGitea, secret,
+	{"Gitea: a review that approves", []string{"X-Gitea-Event", "pull_request_approved"}, "gitea-review",
+		signGitea, secret,
 		Event{Provider: "Gitea", Kind: KindPullRequest}},
-	{"Gitea: a review that requests changes", []string{"X-Gitea-Event", "pull_request_rejected"}, "gitea-review", signGitea, secret,
+	{"Gitea: a review that requests changes", []string{"X-Gitea-Event", "pull_request_rejected"}, "gitea-review",
+		signGitea, secret,
 		Event{Provider: "Gitea", Kind: KindPullRequest}},
-	{"Gitea: a review that comments", []string{"X-Gitea-Event", "pull_request_comment"}, "gitea-review", signGitea, secret,
+	{"Gitea: a review that comments", []string{"X-Gitea-Event", "pull_request_comment"}, "gitea-review",
+		signGitea, secret,
 		Event{Provider: "Gitea", Kind: KindPullRequest}},
-	{"Forgejo: a push", []string{"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "4"}, "gitea-push", signForgejo, secret,
-		Event{Provider: "Forgejo", Kind: KindPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "4",
-			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
+	{"Forgejo: a push", []string{"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "4"}, "gitea-push",
+		signForgejo, secret,
+		Event{Provider: "Forgejo", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "4",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git",
+				"ssh://git@git.acme.example:2222/acme/infra.git"}}},
 	{"Forgejo: a pull request", []string{"X-Forgejo-Event", "pull_request"}, "gitea-pull-request", signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: KindPullRequest}},
-	{"Forgejo: a comment on a pull request", []string{"X-Forgejo-Event", "issue_comment"}, "gitea-comment", signForgejo, secret,
+	{"Forgejo: a comment on a pull request", []string{"X-Forgejo-Event", "issue_comment"}, "gitea-comment",
+		signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: KindPullRequest}},
-	{"Forgejo: a comment on an issue is of no pull request", []string{"X-Forgejo-Event", "issue_comment"}, "gitea-issue-comment", signForgejo, secret,
+	{"Forgejo: a comment on an issue is of no pull request", []string{"X-Forgejo-Event", "issue_comment"},
+		"gitea-issue-comment", signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: "issue_comment"}},
-	{"Forgejo: a review that approves", []string{"X-Forgejo-Event", "pull_request_approved"}, "gitea-review", signForgejo, secret,
+	{"Forgejo: a review that approves", []string{"X-Forgejo-Event", "pull_request_approved"}, "gitea-review",
+		signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: KindPullRequest}},
-	{"Forgejo: a review that requests changes", []string{"X-Forgejo-Event", "pull_request_rejected"}, "gitea-review", signForgejo, secret,
+	{"Forgejo: a review that requests changes", []string{"X-Forgejo-Event", "pull_request_rejected"}, "gitea-review",
+		signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: KindPullRequest}},
-	{"Forgejo: a review that comments", []string{"X-Forgejo-Event", "pull_request_comment"}, "gitea-review", signForgejo, secret,
+	{"Forgejo: a review that comments", []string{"X-Forgejo-Event", "pull_request_comment"}, "gitea-review",
+		signForgejo, secret,
 		Event{Provider: "Forgejo", Kind: KindPullRequest}},
 	{"Gogs: a push", []string{"X-Gogs-Event", "push", "X-Gogs-Delivery", "5"}, "gitea-push", signGogs, secret,
-		Event{Provider: "Gogs", Kind: KindPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "5",
-			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
-	{"GitLab with a token: a push", []string{"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "6", "Idempotency-Key", "7"}, "gitlab-push", signGitLab, secret,
-		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "7",
-			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
-	{"GitLab with a signature: a push", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-push", signStandard(now.Add(-4 * time.Minute)), token,
-		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "f5e5f430-f57b-4e6e-9fac-d9128cd7232f",
-			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
-	{"GitLab: a branch that is deleted has no commit", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-delete", signGitLab, secret,
-		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
-	{"GitLab: a tag, with the commit that it is at", []string{"X-Gitlab-Event", "Tag Push Hook"}, "gitlab-tag", signGitLab, secret,
-		Event{Provider: "GitLab", Kind: KindTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
-			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+		Event{Provider: "Gogs", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "5",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git",
+				"ssh://git@git.acme.example:2222/acme/infra.git"}}},
+	{"GitLab with a token: a push", []string{"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "6",
+		"Idempotency-Key", "7"}, "gitlab-push", signGitLab, secret,
+		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "7",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git",
+				"git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab with a signature: a push", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-push",
+		signStandard(now.Add(-4 * time.Minute)), token,
+		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "f5e5f430-f57b-4e6e-9fac-d9128cd7232f",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git",
+				"git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a branch that is deleted has no commit", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-delete",
+		signGitLab, secret,
+		Event{Provider: "GitLab", Kind: KindPush, Ref: "refs/heads/widen",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git",
+				"git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a tag, with the commit that it is at", []string{"X-Gitlab-Event", "Tag Push Hook"}, "gitlab-tag",
+		signGitLab, secret,
+		Event{Provider: "GitLab", Kind: KindTag, Ref: "refs/tags/v1.0.0",
+			Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git",
+				"git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab: a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-tag", signGitLab, secret,
-		Event{Provider: "GitLab", Kind: KindTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
-			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
-	{"GitLab: a merge request", []string{"X-Gitlab-Event", "Merge Request Hook"}, "gitlab-merge-request", signGitLab, secret,
+		Event{Provider: "GitLab", Kind: KindTag, Ref: "refs/tags/v1.0.0",
+			Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git",
+				"git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a merge request", []string{"X-Gitlab-Event", "Merge Request Hook"}, "gitlab-merge-request",
+		signGitLab, secret,
 		Event{Provider: "GitLab", Kind: KindPullRequest}},
-	{"GitLab: a merge request, from a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-merge-request", signGitLab, secret,
+	{"GitLab: a merge request, from a hook of the instance", []string{"X-Gitlab-Event", "System Hook"},
+		"gitlab-merge-request", signGitLab, secret,
 		Event{Provider: "GitLab", Kind: KindPullRequest}},
 	{"GitLab: a comment on a merge request", []string{"X-Gitlab-Event", "Note Hook"}, "gitlab-note", signGitLab, secret,
 		Event{Provider: "GitLab", Kind: KindPullRequest}},
-	{"GitLab: a comment on an issue is of no merge request", []string{"X-Gitlab-Event", "Note Hook"}, "gitlab-issue-note", signGitLab, secret,
+	{"GitLab: a comment on an issue is of no merge request", []string{"X-Gitlab-Event", "Note Hook"},
+		"gitlab-issue-note", signGitLab, secret,
 		Event{Provider: "GitLab", Kind: "Note Hook"}},
-	{"Bitbucket: a push", []string{"X-Event-Key", "repo:push", "X-Request-UUID", "8", "X-Hook-UUID", "h"}, "bitbucket-push", signBitbucket, secret,
-		Event{Provider: "Bitbucket", Kind: KindPush, Ref: "refs/heads/main", Commit: "709d658dc5b6d6afcd46049c2f332ee3f515a67d", Delivery: "8", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
-	{"Bitbucket: a branch that is deleted", []string{"X-Event-Key", "repo:push"}, "bitbucket-delete", signBitbucket, secret,
-		Event{Provider: "Bitbucket", Kind: KindPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
-	{"Bitbucket: several tags are none in particular", []string{"X-Event-Key", "repo:push"}, "bitbucket-several", signBitbucket, secret,
+	{"Bitbucket: a push", []string{"X-Event-Key", "repo:push", "X-Request-UUID", "8", "X-Hook-UUID", "h"},
+		"bitbucket-push", signBitbucket, secret,
+		Event{Provider: "Bitbucket", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "709d658dc5b6d6afcd46049c2f332ee3f515a67d", Delivery: "8",
+			CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+	{"Bitbucket: a branch that is deleted", []string{"X-Event-Key", "repo:push"}, "bitbucket-delete", signBitbucket,
+		secret,
+		Event{Provider: "Bitbucket", Kind: KindPush, Ref: "refs/heads/widen",
+			CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+	{"Bitbucket: several tags are none in particular", []string{"X-Event-Key", "repo:push"}, "bitbucket-several",
+		signBitbucket, secret,
 		Event{Provider: "Bitbucket", Kind: KindTag, CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
-	{"Bitbucket: a pull request", []string{"X-Event-Key", "pullrequest:created"}, "bitbucket-pull-request", signBitbucket, secret,
+	{"Bitbucket: a pull request", []string{"X-Event-Key", "pullrequest:created"}, "bitbucket-pull-request",
+		signBitbucket, secret,
 		Event{Provider: "Bitbucket", Kind: KindPullRequest}},
-	{"Bitbucket: a comment on a pull request", []string{"X-Event-Key", "pullrequest:comment_created"}, "bitbucket-pull-request", signBitbucket, secret,
+	{"Bitbucket: a comment on a pull request", []string{"X-Event-Key", "pullrequest:comment_created"},
+		"bitbucket-pull-request", signBitbucket, secret,
 		Event{Provider: "Bitbucket", Kind: KindPullRequest}},
-	{"Bitbucket: a comment on an issue is of no pull request", []string{"X-Event-Key", "issue:comment_created"}, "bitbucket-pull-request", signBitbucket, secret,
+	{"Bitbucket: a comment on an issue is of no pull request", []string{"X-Event-Key", "issue:comment_created"},
+		"bitbucket-pull-request", signBitbucket, secret,
 		Event{Provider: "Bitbucket", Kind: "issue:comment_created"}},
-	{"Bitbucket Data Center: a push", []string{"X-Event-Key", "repo:refs_changed", "X-Request-Id", "9"}, "bitbucket-dc-push", signBitbucket, secret,
-		Event{Provider: "BitbucketDataCenter", Kind: KindPush, Ref: "refs/heads/main", Commit: "178864a7d521b6f5e720b386b2c2b0ef8563e0dc", Delivery: "9",
-			CloneURLs: []string{"ssh://git@bitbucket.acme.example:7999/acme/infra.git", "https://bitbucket.acme.example/scm/acme/infra.git"}}},
+	{"Bitbucket Data Center: a push", []string{"X-Event-Key", "repo:refs_changed", "X-Request-Id", "9"},
+		"bitbucket-dc-push", signBitbucket, secret,
+		Event{Provider: "BitbucketDataCenter", Kind: KindPush, Ref: "refs/heads/main",
+			Commit: "178864a7d521b6f5e720b386b2c2b0ef8563e0dc", Delivery: "9",
+			CloneURLs: []string{"ssh://git@bitbucket.acme.example:7999/acme/infra.git",
+				"https://bitbucket.acme.example/scm/acme/infra.git"}}},
 	{"Bitbucket Data Center: a ping", []string{"X-Event-Key", "diagnostics:ping"}, "github-ping", signBitbucket, secret,
 		Event{Provider: "BitbucketDataCenter", Kind: KindPing, Ping: true}},
-	{"Bitbucket Data Center: a pull request", []string{"X-Event-Key", "pr:opened"}, "bitbucket-dc-pull-request", signBitbucket, secret,
+	{"Bitbucket Data Center: a pull request", []string{"X-Event-Key", "pr:opened"}, "bitbucket-dc-pull-request",
+		signBitbucket, secret,
 		Event{Provider: "BitbucketDataCenter", Kind: KindPullRequest}},
-	{"Bitbucket Data Center: a comment on a pull request", []string{"X-Event-Key", "pr:comment:added"}, "bitbucket-dc-pull-request", signBitbucket, secret,
+	{"Bitbucket Data Center: a comment on a pull request", []string{"X-Event-Key", "pr:comment:added"},
+		"bitbucket-dc-pull-request", signBitbucket, secret,
 		Event{Provider: "BitbucketDataCenter", Kind: KindPullRequest}},
-	{"Bitbucket Data Center: a review", []string{"X-Event-Key", "pr:reviewer:approved"}, "bitbucket-dc-pull-request", signBitbucket, secret,
+	{"Bitbucket Data Center: a review", []string{"X-Event-Key", "pr:reviewer:approved"}, "bitbucket-dc-pull-request",
+		signBitbucket, secret,
 		Event{Provider: "BitbucketDataCenter", Kind: KindPullRequest}},
 }
 
 func TestNeedsFetch(t *testing.T) {
 	for kind, want := range map[string]bool{
-		KindPush: true, KindTag: true, KindPullRequest: true, KindPing: false, "issue_comment": false, "Note Hook": false, "unknown": false,
+		KindPush: true, KindTag: true, KindPullRequest: true, KindPing: false, "issue_comment": false,
+		"Note Hook": false, "unknown": false,
 	} {
 		if got := (Event{Kind: kind}).NeedsFetch(); got != want {
 			t.Errorf("%s: %v", kind, got)
@@ -278,7 +338,8 @@ func TestVerifyNeedsASignature(t *testing.T) {
 func TestVerifyRejectsAnyChangedByte(t *testing.T) {
 	for _, c := range webhooks {
 		body := file(t, c.body)
-		for _, name := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Forgejo-Signature", "X-Gitea-Signature", "X-Gogs-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
+		for _, name := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Forgejo-Signature",
+			"X-Gitea-Signature", "X-Gogs-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
 			h := headers(c.headers...)
 			c.sign(h, c.secret, body)
 			if name == "X-Forgejo-Signature" { // or that one would do
@@ -286,7 +347,8 @@ func TestVerifyRejectsAnyChangedByte(t *testing.T) {
 			}
 			value := h.Get(name)
 			if d, _ := providerOf(h); value == "" || name == "X-Hub-Signature" && d.name != "Bitbucket" ||
-				d.name == "Gitea" && name != "X-Gitea-Signature" || d.name == "Forgejo" && name != "X-Forgejo-Signature" {
+				d.name == "Gitea" && name != "X-Gitea-Signature" ||
+				d.name == "Forgejo" && name != "X-Forgejo-Signature" {
 				continue
 			}
 			start := 0
@@ -301,7 +363,8 @@ func TestVerifyRejectsAnyChangedByte(t *testing.T) {
 					t.Errorf("%s: %s with another byte %d: %v", c.name, name, at, err)
 				}
 			}
-			for _, other := range []string{value[:len(value)-1], value + "0", value[:start], strings.ToUpper(value[:start]) + "zz"} {
+			for _, other := range []string{value[:len(value)-1], value + "0", value[:start],
+				strings.ToUpper(value[:start]) + "zz"} {
 				h.Set(name, other)
 				if _, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); err == nil {
 					t.Errorf("%s: %s: %q is taken", c.name, name, other)
@@ -353,17 +416,27 @@ func TestGitLabSignatures(t *testing.T) {
 		{"five minutes ago", nil, now.Add(-5 * time.Minute), []string{token}, nil},
 		{"more than five minutes ago", nil, now.Add(-5*time.Minute - time.Second), []string{token}, ErrSignature},
 		{"in the time to come", nil, now.Add(5*time.Minute + time.Second), []string{token}, ErrSignature},
-		{"the time is changed", func(h http.Header) { h.Set("webhook-timestamp", fmt.Sprint(now.Unix())) }, now.Add(-time.Hour), []string{token}, ErrSignature},
-		{"the time is none", func(h http.Header) { h.Set("webhook-timestamp", "today") }, now, []string{token}, ErrSignature},
-		{"the id is changed", func(h http.Header) { h.Set("webhook-id", "another") }, now, []string{token}, ErrSignature},
+		{"the time is changed", func(h http.Header) {
+			h.Set("webhook-timestamp", fmt.Sprint(now.Unix()))
+		}, now.Add(-time.Hour), []string{token}, ErrSignature},
+		{"the time is none", func(h http.Header) { h.Set("webhook-timestamp", "today") }, now, []string{token},
+			ErrSignature},
+		{"the id is changed", func(h http.Header) { h.Set("webhook-id", "another") }, now, []string{token},
+			ErrSignature},
 		{"there is no id", func(h http.Header) { h.Del("webhook-id") }, now, []string{token}, ErrSignature},
-		{"the signature is the second of two", func(h http.Header) { h.Set("webhook-signature", "v1,AAAA "+h.Get("webhook-signature")) }, now, []string{token}, nil},
-		{"the signature is the first of two", func(h http.Header) { h.Set("webhook-signature", h.Get("webhook-signature")+" v1,AAAA") }, now, []string{token}, nil},
+		{"the signature is the second of two", func(h http.Header) {
+			h.Set("webhook-signature", "v1,AAAA "+h.Get("webhook-signature"))
+		}, now, []string{token}, nil},
+		{"the signature is the first of two", func(h http.Header) {
+			h.Set("webhook-signature", h.Get("webhook-signature")+" v1,AAAA")
+		}, now, []string{token}, nil},
 		{"the secret is the first of two signing tokens", nil, now, []string{token, "whsec_AAAA"}, nil},
 		{"the signature is of a version to come", func(h http.Header) {
 			h.Set("webhook-signature", strings.Replace(h.Get("webhook-signature"), "v1,", "v2,", 1))
 		}, now, []string{token}, ErrSignature},
-		{"there is a token too, and no signing token to check with", func(h http.Header) { h.Set("X-Gitlab-Token", secret) }, now, []string{secret}, nil},
+		{"there is a token too, and no signing token to check with", func(h http.Header) {
+			h.Set("X-Gitlab-Token", secret)
+		}, now, []string{secret}, nil},
 		{"a token does not help a wrong signature", func(h http.Header) {
 			h.Set("X-Gitlab-Token", secret)
 			h.Set("webhook-signature", "v1,AAAA")
@@ -447,20 +520,32 @@ func TestVerifySkipsInvalidFields(t *testing.T) {
 		delivery                string
 		want                    Event
 	}{
-		{"nothing odd", ref, commit, "u", "push", "d", Event{Kind: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a commit of SHA-256", ref, strings.Repeat("a", 64), "u", "push", "d", Event{Kind: "push", Ref: ref, Commit: strings.Repeat("a", 64), Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a commit that is an option", ref, "--upload-pack=x", "u", "push", "d", Event{Kind: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a commit that is no hex", ref, strings.Repeat("-", 40), "u", "push", "d", Event{Kind: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a ref that is a branch's name", "main", commit, "u", "push", "d", Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a ref of two lines", "refs/heads/a\nb", commit, "u", "push", "d", Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"a ref that is too long", ref + strings.Repeat("x", 1024), commit, "u", "push", "d", Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"an address that is too long", ref, commit, strings.Repeat("x", 2049), "push", "d", Event{Kind: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{}}},
-		{"an event of odd bytes", ref, commit, "u", "a\x01b", "d", Event{Kind: "unknown", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"an event that is too long", ref, commit, "u", strings.Repeat("x", 65), "d", Event{Kind: "unknown", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
-		{"an id that is no text", ref, commit, "u", "push", "d\xff", Event{Kind: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"nothing odd", ref, commit, "u", "push", "d", Event{Kind: "push", Ref: ref, Commit: commit, Delivery: "d",
+			CloneURLs: []string{"u"}}},
+		{"a commit of SHA-256", ref, strings.Repeat("a", 64), "u", "push", "d",
+			Event{Kind: "push", Ref: ref, Commit: strings.Repeat("a", 64), Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a commit that is an option", ref, "--upload-pack=x", "u", "push", "d",
+			Event{Kind: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a commit that is no hex", ref, strings.Repeat("-", 40), "u", "push", "d",
+			Event{Kind: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref that is a branch's name", "main", commit, "u", "push", "d",
+			Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref of two lines", "refs/heads/a\nb", commit, "u", "push", "d",
+			Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref that is too long", ref + strings.Repeat("x", 1024), commit, "u", "push", "d",
+			Event{Kind: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an address that is too long", ref, commit, strings.Repeat("x", 2049), "push", "d",
+			Event{Kind: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{}}},
+		{"an event of odd bytes", ref, commit, "u", "a\x01b", "d", Event{Kind: "unknown", Ref: ref, Commit: commit,
+			Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an event that is too long", ref, commit, "u", strings.Repeat("x", 65), "d",
+			Event{Kind: "unknown", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an id that is no text", ref, commit, "u", "push", "d\xff", Event{Kind: "push", Ref: ref, Commit: commit,
+			Delivery: "d", CloneURLs: []string{"u"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := tidy(Event{Kind: c.event, Ref: c.ref, Commit: c.commit, Delivery: c.delivery, CloneURLs: []string{"", c.url}})
+			got := tidy(Event{Kind: c.event, Ref: c.ref, Commit: c.commit, Delivery: c.delivery,
+				CloneURLs: []string{"", c.url}})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -523,7 +608,8 @@ func FuzzVerify(f *testing.F) {
 		p, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
 		switch {
 		case err == nil:
-			if len(p.Ref) > 1024 || len(p.Commit) > 64 || len(p.Kind) > 64 || len(p.Delivery) > 128 || len(p.CloneURLs) > 4 || strings.ContainsAny(p.Ref, "\n\x00 ") {
+			if len(p.Ref) > 1024 || len(p.Commit) > 64 || len(p.Kind) > 64 || len(p.Delivery) > 128 ||
+				len(p.CloneURLs) > 4 || strings.ContainsAny(p.Ref, "\n\x00 ") {
 				t.Errorf("%+v", p)
 			}
 		case isForm && errors.Is(err, ErrSignature): // some sign what is in the form

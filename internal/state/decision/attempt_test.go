@@ -26,11 +26,14 @@ func TestLogAttempt(t *testing.T) {
 		after time.Duration
 		ok    bool
 	}{
-		"an attempt that runs":                                  {run: applying(), after: time.Hour, ok: true},
-		"the rest of a log, right after the report":             {run: ended(done(applying())), after: 10 * time.Second, ok: true},
-		"an attempt that ended, later":                          {run: ended(done(applying())), after: 61 * time.Second},
-		"an attempt that was given up, until another one began": {run: lost(done(applying())), after: time.Hour, ok: true},
-		"an attempt that was given up, of a finished Run":       {run: finished, after: time.Hour},
+		"an attempt that runs": {run: applying(), after: time.Hour, ok: true},
+		"the rest of a log, right after the report": {run: ended(done(applying())), after: 10 * time.Second,
+			ok: true},
+		"an attempt that ended, later": {run: ended(done(applying())),
+			after: 61 * time.Second},
+		"an attempt that was given up, until another one began": {run: lost(done(applying())), after: time.Hour,
+			ok: true},
+		"an attempt that was given up, of a finished Run": {run: finished, after: time.Hour},
 		"another pod": {run: applying(), by: Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "pod-x"}},
 	}
 	for name, test := range tests {

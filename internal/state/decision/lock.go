@@ -304,7 +304,8 @@ func LogAttempt(run *v1alpha1.Run, by Holder, now time.Time) (*v1alpha1.Attempt,
 	}
 	a, rejection := NamedAttempt(run, by)
 	if rejection == nil && a.FinishedAt != nil && now.Sub(a.FinishedAt.Time) > logGrace {
-		rejection = Reject(NotCurrent, "attempt %d of Run %s ended at %s, and so did its log", a.Number, run.Name, clock(metav1.Time{Time: a.FinishedAt.Time}))
+		rejection = Reject(NotCurrent, "attempt %d of Run %s ended at %s, and so did its log", a.Number, run.Name,
+			clock(metav1.Time{Time: a.FinishedAt.Time}))
 	}
 	return a, rejection
 }

@@ -20,7 +20,8 @@ var (
 
 // runOf is Run net-7 with an attempt for each pod. All but the last are finished.
 func runOf(phase v1alpha1.AttemptPhase, pods ...types.UID) *v1alpha1.Run {
-	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-7"}, Spec: v1alpha1.RunSpec{InputsDigest: "sha256:in"}}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-7"},
+		Spec: v1alpha1.RunSpec{InputsDigest: "sha256:in"}}
 	for i, pod := range pods {
 		a := v1alpha1.Attempt{
 			Number: int32(i + 1), Phase: phase, Pod: string(pod), PodUID: pod,
@@ -62,21 +63,38 @@ func TestAdmitLock(t *testing.T) {
 		want     Reason
 		acquired bool
 	}{
-		"a free lock is acquired":                          {snapshot: Snapshot{Run: applying()}, id: "a", acquired: true},
-		"a lock without an ID is rejected":                 {snapshot: Snapshot{Run: applying()}, want: Invalid},
-		"the same request again gets the lock it has":      {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "a"},
-		"another ID of the same attempt is rejected":       {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "b", want: Locked},
-		"a held lock is rejected":                          {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b", want: Locked},
-		"a held lock is rejected under its own ID too":     {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a", want: Locked},
-		"the lock of an ended holder is acquired":          {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true}, id: "b", acquired: true},
-		"an attempt that was replaced gets no lock":        {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
-		"another pod gets no lock":                         {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
-		"a finished attempt gets no lock":                  {snapshot: Snapshot{Run: done(applying())}, id: "a", want: NotCurrent},
-		"a future attempt gets no lock":                    {snapshot: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
-		"a Run without attempts gets no lock":              {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptApply)}, id: "a", want: NotCurrent},
-		"a deleted Run gets no lock":                       {id: "a", want: NotCurrent},
-		"an apply waits for a rescued state to be planned": {snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
-		"a plan gets no lock":                              {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, id: "a", want: NotCurrent},
+		"a free lock is acquired": {snapshot: Snapshot{Run: applying()}, id: "a",
+			acquired: true},
+		"a lock without an ID is rejected": {snapshot: Snapshot{Run: applying()}, want: Invalid},
+		"the same request again gets the lock it has": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "a"},
+		"another ID of the same attempt is rejected": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "b",
+			want: Locked},
+		"a held lock is rejected": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b",
+			want: Locked},
+		"a held lock is rejected under its own ID too": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a",
+			want: Locked},
+		"the lock of an ended holder is acquired": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true},
+			id:       "b", acquired: true},
+		"an attempt that was replaced gets no lock": {snapshot: Snapshot{Run: applying()},
+			by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
+		"another pod gets no lock": {snapshot: Snapshot{Run: applying()},
+			by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
+		"a finished attempt gets no lock": {snapshot: Snapshot{Run: done(applying())}, id: "a",
+			want: NotCurrent},
+		"a future attempt gets no lock": {snapshot: Snapshot{Run: applying()},
+			by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
+		"a Run without attempts gets no lock": {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptApply)},
+			id: "a", want: NotCurrent},
+		"a deleted Run gets no lock": {id: "a", want: NotCurrent},
+		"an apply waits for a rescued state to be planned": {
+			snapshot: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
+		"a plan gets no lock": {snapshot: Snapshot{Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, id: "a",
+			want: NotCurrent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +109,8 @@ func TestAdmitLock(t *testing.T) {
 			if err != nil && ReasonOf(err) == Locked && lockIn(err) == nil {
 				t.Error("the rejection does not name the holder of the lock")
 			}
-			want := &v1alpha1.Lock{ID: test.id, Run: "net-7", Attempt: 2, PodUID: "pod-2", Who: "runner@pod", Since: noon}
+			want := &v1alpha1.Lock{ID: test.id, Run: "net-7", Attempt: 2, PodUID: "pod-2", Who: "runner@pod",
+				Since: noon}
 			if next != nil && !cmp.Equal(want, next.Lock) {
 				t.Error(cmp.Diff(want, next.Lock))
 			}
@@ -101,23 +120,31 @@ func TestAdmitLock(t *testing.T) {
 
 func TestShellLocksAndWritesLikeAnApply(t *testing.T) {
 	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
-	next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
-	if next == nil || next.Lock == nil || next.InputsDigest != "sha256:old" { // a destroy uses the inputs of the last apply
+	next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me,
+		LockRequest{ID: "a"})
+	// a destroy uses the inputs of the last apply
+	if next == nil || next.Lock == nil || next.InputsDigest != "sha256:old" {
 		t.Errorf("lock: %+v, %v", next, err)
 	}
-	if next, err := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); ReasonOf(err) != Locked {
+	if next, err := AdmitLock(
+		Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"},
+			"b")}}, me, LockRequest{ID: "a"}); ReasonOf(err) != Locked {
 		t.Errorf("a held lock: %+v, %v", next, err)
 	}
-	if next, err := AdmitWrite(Snapshot{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) != NotHolder {
+	if next, err := AdmitWrite(Snapshot{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) !=
+		NotHolder {
 		t.Errorf("without a lock: %+v, %v", next, err)
 	}
-	if next, err := AdmitWrite(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); next == nil {
+	if next, err := AdmitWrite(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a",
+		Summary{Serial: 1, Lineage: "L"}); next == nil {
 		t.Errorf("write: %+v, %v", next, err)
 	}
-	if next, err := AdmitWrite(Snapshot{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) != NotCurrent {
+	if next, err := AdmitWrite(Snapshot{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a",
+		Summary{Serial: 1, Lineage: "L"}); ReasonOf(err) != NotCurrent {
 		t.Errorf("after its end: %+v, %v", next, err)
 	}
-	if outcome, rejection := AdmitRescue(Snapshot{Run: run}, me, v1alpha1.RescuedState{Serial: 1, Lineage: "L", SHA256: "sha256:1"}); outcome != RescueCommit {
+	if outcome, rejection := AdmitRescue(Snapshot{Run: run}, me, v1alpha1.RescuedState{Serial: 1, Lineage: "L",
+		SHA256: "sha256:1"}); outcome != RescueCommit {
 		t.Errorf("rescue: %s, %v", outcome, rejection)
 	}
 }
@@ -137,17 +164,21 @@ func TestAdmitUnlock(t *testing.T) {
 		want   Reason
 		writes bool
 	}{
-		"the holder releases it":         {lock: lockOf(me, "a"), by: me, id: "a", writes: true},
-		"a free lock":                    {by: me, id: "a"},
-		"another ID is rejected":         {lock: lockOf(me, "a"), by: me, id: "b", want: NotHolder},
-		"no ID is rejected":              {lock: lockOf(me, "a"), by: me, want: NotHolder},
-		"another pod is rejected":        {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotHolder},
-		"another attempt is rejected":    {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotHolder},
-		"another Run's lock is rejected": {lock: lockOf(Holder{Run: "net-6", Attempt: 2, PodUID: "pod-2"}, "a"), by: me, id: "a", want: NotHolder},
+		"the holder releases it": {lock: lockOf(me, "a"), by: me, id: "a", writes: true},
+		"a free lock":            {by: me, id: "a"},
+		"another ID is rejected": {lock: lockOf(me, "a"), by: me, id: "b", want: NotHolder},
+		"no ID is rejected":      {lock: lockOf(me, "a"), by: me, want: NotHolder},
+		"another pod is rejected": {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"},
+			id: "a", want: NotHolder},
+		"another attempt is rejected": {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"},
+			id: "a", want: NotHolder},
+		"another Run's lock is rejected": {lock: lockOf(Holder{Run: "net-6", Attempt: 2, PodUID: "pod-2"}, "a"), by: me,
+			id: "a", want: NotHolder},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			next, err := AdmitUnlock(Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: test.lock}}, test.by, test.id)
+			next, err := AdmitUnlock(Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: test.lock}},
+				test.by, test.id)
 			if ReasonOf(err) != test.want || (next != nil) != test.writes {
 				t.Fatalf("got %+v, %v", next, err)
 			}
@@ -167,7 +198,8 @@ func TestOver(t *testing.T) {
 		gone bool
 		want bool
 	}{
-		"a finished attempt without a pod has ended":           {lock: lock, run: done(applying()), gone: true, want: true},
+		"a finished attempt without a pod has ended": {lock: lock, run: done(applying()), gone: true,
+			want: true},
 		"a finished attempt whose pod may exist has not":       {lock: lock, run: done(applying())},
 		"a deleted pod does not finish its attempt":            {lock: lock, run: applying(), gone: true},
 		"no Run and no pod":                                    {lock: lock, gone: true, want: true},
@@ -209,30 +241,60 @@ func TestAdmitUserLock(t *testing.T) {
 		message  string
 		keeps    bool // the lock is held already
 	}{
-		"a free lock is acquired":                                                    {snapshot: Snapshot{Status: at5()}, id: "a"},
-		"a free lock is acquired before the first version":                           {snapshot: Snapshot{}, id: "a"},
-		"the same request again gets the lock it has":                                {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
-		"the same request while a Run plans gets the lock":                           {snapshot: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
-		"another engine of the same user waits":                                      {snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, message: "cairn state unlock net a"},
-		"another user's lock is denied":                                              {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked, message: "user bob@example.com (dev@laptop) since"},
-		"another user's lock is denied under its own ID":                             {snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
-		"the lock of an apply is denied":                                             {snapshot: Snapshot{Status: at5(locked)}, id: "b", want: Locked, message: "attempt 2 of Run net-7"},
-		"the lock of an apply is denied under its own ID, which is in the pod's log": {snapshot: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
-		"the lock of an ended apply is denied":                                       {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, message: "state unlock net a"},
-		"a Run that applies comes first":                                             {snapshot: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy, message: "attempt 2 of Run net-7 is at work"},
-		"a Run that plans comes first":                                               {snapshot: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, message: "cairn cancel net-7"},
-		"a plan that waits for an approval comes first":                              {snapshot: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, message: "the plan of Run net-7 waits"},
-		"a rescued state that waits comes first":                                     {snapshot: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, message: "serial 7"},
-		"a state that was lost comes first":                                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover net"},
-		"a state that was lost comes first, if a fast clock dated the version":       {snapshot: Snapshot{Status: at5(fastClock), Stranded: lost}, id: "a", want: Stale, message: "cairn state recover net"},
-		"a lost state that was restored does not prevent a lock":                     {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, id: "a"},
-		"unsaved resources of a killed apply come first":                             {snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, message: "created aws_vpc.c and 1 more, which is not in the state: let a Run import it first with cairn apply net (cairn state journal net shows it)"},
-		"a state in the engine's own backend is not locked":                          {snapshot: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, message: "own backend (s3)"},
-		"a state that has to be migrated from a backend is not locked":               {snapshot: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, message: "cairn state migrate net"},
-		"nothing is locked while the state is deleted":                               {snapshot: Snapshot{Status: at5(deleting)}, id: "a", want: Locked, message: "being deleted"},
-		"the ID of a deletion is rejected":                                           {snapshot: Snapshot{Status: at5()}, id: DeletionLock, want: Invalid},
-		"the ID of a deletion is rejected during one":                                {snapshot: Snapshot{Status: at5(deleting)}, id: DeletionLock, want: Invalid},
-		"a lock without an ID is rejected":                                           {snapshot: Snapshot{Status: at5()}, want: Invalid},
+		"a free lock is acquired": {
+			snapshot: Snapshot{Status: at5()}, id: "a"},
+		"a free lock is acquired before the first version": {snapshot: Snapshot{}, id: "a"},
+		"the same request again gets the lock it has": {
+			snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
+		"the same request while a Run plans gets the lock": {
+			snapshot: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
+		"another engine of the same user waits": {
+			snapshot: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked,
+			message: "cairn state unlock net a"},
+		"another user's lock is denied": {
+			snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked,
+			message: "user bob@example.com (dev@laptop) since"},
+		"another user's lock is denied under its own ID": {
+			snapshot: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
+		"the lock of an apply is denied": {
+			snapshot: Snapshot{Status: at5(locked)}, id: "b", want: Locked, message: "attempt 2 of Run net-7"},
+		"the lock of an apply is denied under its own ID, which is in the pod's log": {
+			snapshot: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
+		"the lock of an ended apply is denied": {
+			snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, message: "state unlock net a"},
+		"a Run that applies comes first": {
+			snapshot: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy,
+			message: "attempt 2 of Run net-7 is at work"},
+		"a Run that plans comes first": {
+			snapshot: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, message: "cairn cancel net-7"},
+		"a plan that waits for an approval comes first": {
+			snapshot: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy,
+			message: "the plan of Run net-7 waits"},
+		"a rescued state that waits comes first": {
+			snapshot: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, message: "serial 7"},
+		"a state that was lost comes first": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale,
+			message: "cairn state recover net"},
+		"a state that was lost comes first, if a fast clock dated the version": {
+			snapshot: Snapshot{Status: at5(fastClock), Stranded: lost}, id: "a", want: Stale,
+			message: "cairn state recover net"},
+		"a lost state that was restored does not prevent a lock": {
+			snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, id: "a"},
+		"unsaved resources of a killed apply come first": {
+			snapshot: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale,
+			message: "created aws_vpc.c and 1 more, which is not in the state: let a Run import it first with cairn " +
+				"apply net (cairn state journal net shows it)"},
+		"a state in the engine's own backend is not locked": {
+			snapshot: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, message: "own backend (s3)"},
+		"a state that has to be migrated from a backend is not locked": {snapshot: Snapshot{Status: at5(inBackend)},
+			id: "a", want: Stale, message: "cairn state migrate net"},
+		"nothing is locked while the state is deleted": {snapshot: Snapshot{Status: at5(deleting)}, id: "a",
+			want: Locked, message: "being deleted"},
+		"the ID of a deletion is rejected": {snapshot: Snapshot{Status: at5()}, id: DeletionLock,
+			want: Invalid},
+		"the ID of a deletion is rejected during one": {snapshot: Snapshot{Status: at5(deleting)}, id: DeletionLock,
+			want: Invalid},
+		"a lock without an ID is rejected": {snapshot: Snapshot{Status: at5()}, want: Invalid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -264,21 +326,35 @@ func TestUserWritesUnderTheLock(t *testing.T) {
 		message string
 		write   bool
 	}{
-		"the next serial is written":                          {status: held, by: alice, id: "a", next: next, write: true},
-		"a first state is written, whatever its lineage":      {status: v1alpha1.StateStatus{Lock: held.Lock}, by: alice, id: "a", next: Summary{Serial: 1, Lineage: "M"}, write: true},
-		"the same bytes again are accepted":                   {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
-		"the same serial with other bytes is rejected":        {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}, want: Stale},
-		"an older serial is rejected":                         {status: held, by: alice, id: "a", next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
-		"another lineage is rejected":                         {status: held, by: alice, id: "a", next: Summary{Serial: 6, Lineage: "M"}, want: Stale},
-		"another lineage of an empty state is rejected":       {status: at5(lockedFor(alice, "a"), empty), by: alice, id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"another lock ID is rejected":                         {status: held, by: alice, id: "b", next: next, want: NotHolder, message: "locked under ID a"},
-		"no lock ID is rejected":                              {status: held, by: alice, next: next, want: NotHolder},
-		"without a lock nothing is written":                   {status: at5(), by: alice, id: "a", next: next, want: NotHolder, message: "take the lock first"},
-		"another user does not write under that ID":           {status: held, by: bob, id: "a", next: next, want: NotHolder, message: "held by user alice@example.com (dev@laptop)"},
-		"a pod does not write under it":                       {status: held, by: me, id: "a", next: next, want: NotHolder},
-		"a user does not write under the lock of a Run":       {status: at5(locked), by: alice, id: "a", next: next, want: NotHolder},
-		"a write under the lock of a deletion is rejected":    {status: at5(deleting), by: Holder{}, id: DeletionLock, next: next, want: NotHolder},
-		"a user whose lock was released by force is rejected": {status: at5(lockedFor(bob, "b")), by: alice, id: "a", next: next, want: NotHolder, message: "locked under ID b"},
+		"the next serial is written": {status: held, by: alice, id: "a", next: next,
+			write: true},
+		"a first state is written, whatever its lineage": {status: v1alpha1.StateStatus{Lock: held.Lock},
+			by: alice, id: "a", next: Summary{Serial: 1, Lineage: "M"}, write: true},
+		"the same bytes again are accepted": {status: held, by: alice, id: "a",
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
+		"the same serial with other bytes is rejected": {status: held, by: alice, id: "a",
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}, want: Stale},
+		"an older serial is rejected": {status: held, by: alice, id: "a",
+			next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is rejected": {status: held, by: alice, id: "a",
+			next: Summary{Serial: 6, Lineage: "M"}, want: Stale},
+		"another lineage of an empty state is rejected": {status: at5(lockedFor(alice, "a"), empty), by: alice,
+			id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"another lock ID is rejected": {status: held, by: alice, id: "b", next: next,
+			want: NotHolder, message: "locked under ID a"},
+		"no lock ID is rejected": {status: held, by: alice, next: next, want: NotHolder},
+		"without a lock nothing is written": {status: at5(), by: alice, id: "a", next: next,
+			want: NotHolder, message: "take the lock first"},
+		"another user does not write under that ID": {status: held, by: bob, id: "a", next: next,
+			want: NotHolder, message: "held by user alice@example.com (dev@laptop)"},
+		"a pod does not write under it": {status: held, by: me, id: "a", next: next,
+			want: NotHolder},
+		"a user does not write under the lock of a Run": {status: at5(locked), by: alice, id: "a", next: next,
+			want: NotHolder},
+		"a write under the lock of a deletion is rejected": {status: at5(deleting), by: Holder{}, id: DeletionLock,
+			next: next, want: NotHolder},
+		"a user whose lock was released by force is rejected": {status: at5(lockedFor(bob, "b")), by: alice, id: "a",
+			next: next, want: NotHolder, message: "locked under ID b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -320,11 +396,13 @@ func TestReleaseOfAUsersLock(t *testing.T) {
 
 // TestRunWaitsForAUsersLock checks that an apply is rejected as by the lock of another Run, and retried.
 func TestRunWaitsForAUsersLock(t *testing.T) {
-	next, err := AdmitLock(Snapshot{Stack: "net", Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
+	next, err := AdmitLock(Snapshot{Stack: "net", Run: applying(), Status: at5(lockedFor(alice, "a"))}, me,
+		LockRequest{ID: "b"})
 	if ReasonOf(err) != Locked || lockIn(err) == nil {
 		t.Fatalf("got %+v, %v", next, err)
 	}
-	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock net a"} {
+	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire",
+		"cairn state unlock net a"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the message lacks %q: %s", part, err.Error())
 		}
@@ -332,7 +410,8 @@ func TestRunWaitsForAUsersLock(t *testing.T) {
 	if rejection := AdmitDelete(Snapshot{Status: at5(lockedFor(alice, "a"))}, true); ReasonOf(rejection) != Locked {
 		t.Errorf("a deletion: %v", rejection)
 	}
-	if next, err := AdmitLock(Snapshot{Run: applying(), Status: at5()}, me, LockRequest{ID: DeletionLock}); ReasonOf(err) != Invalid {
+	if next, err := AdmitLock(Snapshot{Run: applying(), Status: at5()}, me, LockRequest{ID: DeletionLock}); ReasonOf(
+		err) != Invalid {
 		t.Errorf("the ID of a deletion: %+v, %v", next, err)
 	}
 }
@@ -401,18 +480,24 @@ func TestLockOfAStateOfAnotherStackNeedsAnApproval(t *testing.T) {
 		run    func(*v1alpha1.Run)
 		want   Reason
 	}{
-		"no state":                                       {v1alpha1.StateStatus{}, none, ""},
-		"a state that the Stack applied":                 {of(pushed, "now"), none, ""},
-		"a state without resources and outputs":          {v1alpha1.StateStatus{Version: 1}, none, ""},
-		"a pushed state":                                 {pushed, none, Stale},
-		"a pushed state with outputs only":               {v1alpha1.StateStatus{Version: 1, Outputs: map[string]string{"x": "f"}}, none, Stale},
-		"a pushed state that its engine encrypts":        {v1alpha1.StateStatus{Version: 1, Resources: -1}, none, Stale},
-		"a pushed state, and the plan is approved":       {pushed, approve, ""},
-		"a pushed state, and another plan is approved":   {pushed, otherPlan, Stale},
-		"a state of another Stack":                       {of(pushed, "before"), none, Stale},
-		"a state of another Stack, and it is approved":   {of(pushed, "before"), approve, ""},
-		"a Run of no Stack":                              {pushed, func(r *v1alpha1.Run) { r.OwnerReferences = nil }, Stale},
-		"a shell, whose user does what the verb permits": {pushed, func(r *v1alpha1.Run) { r.Status.Attempts[1].Phase = v1alpha1.AttemptShell }, ""},
+		"no state":                              {v1alpha1.StateStatus{}, none, ""},
+		"a state that the Stack applied":        {of(pushed, "now"), none, ""},
+		"a state without resources and outputs": {v1alpha1.StateStatus{Version: 1}, none, ""},
+		"a pushed state":                        {pushed, none, Stale},
+		"a pushed state with outputs only": {
+			v1alpha1.StateStatus{Version: 1, Outputs: map[string]string{"x": "f"}}, none, Stale},
+		"a pushed state that its engine encrypts": {v1alpha1.StateStatus{Version: 1, Resources: -1},
+			none, Stale},
+		"a pushed state, and the plan is approved":     {pushed, approve, ""},
+		"a pushed state, and another plan is approved": {pushed, otherPlan, Stale},
+		"a state of another Stack":                     {of(pushed, "before"), none, Stale},
+		"a state of another Stack, and it is approved": {of(pushed, "before"), approve, ""},
+		"a Run of no Stack": {pushed, func(r *v1alpha1.Run) {
+			r.OwnerReferences = nil
+		}, Stale},
+		"a shell, whose user does what the verb permits": {pushed, func(r *v1alpha1.Run) {
+			r.Status.Attempts[1].Phase = v1alpha1.AttemptShell
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := applying()
@@ -468,21 +553,28 @@ func TestStateThatNoApplyWroteHasNoStack(t *testing.T) {
 		admit    func(Snapshot, Summary) (*v1alpha1.StateStatus, error)
 		keeps    bool
 	}{
-		"a first state is pushed":                          {Snapshot{Status: owned("")}, push, false},
-		"another state is pushed":                          {Snapshot{Status: owned("L")}, push, false},
-		"a later state is pushed":                          {Snapshot{Status: owned("M")}, push, true},
-		"the engine of a user writes a first state":        {Snapshot{Status: owned("")}, write(Holder{User: "alice"}), false},
-		"the engine of a user writes a later state":        {Snapshot{Status: owned("M")}, write(Holder{User: "alice"}), true},
-		"a shell writes a first state":                     {Snapshot{Status: owned(""), Run: shell}, write(me), false},
-		"an apply writes a first state":                    {Snapshot{Status: owned(""), Run: applying()}, write(me), true},
-		"an apply whose Run is gone writes a first state":  {Snapshot{Status: owned("")}, write(me), true},
-		"a plan adopts a first state":                      {Snapshot{Status: owned(""), Run: plan}, follow, false},
-		"a plan adopts another state":                      {Snapshot{Status: owned("L"), Run: plan}, follow, false},
-		"a plan finds a later state":                       {Snapshot{Status: owned("M"), Run: plan}, follow, true},
-		"an apply created the first state":                 {Snapshot{Status: owned("", holds), Run: applying()}, follow, true},
-		"a plan finds what a killed apply created":         {Snapshot{Status: owned("", interrupted), Run: plan, Over: true}, follow, true},
-		"a plan of other inputs finds what that may have":  {Snapshot{Status: owned("", interrupted), Run: otherPlan, Over: true}, follow, false},
-		"a plan adopts another state after a killed apply": {Snapshot{Status: owned("L", interrupted), Run: plan, Over: true}, follow, false},
+		"a first state is pushed": {Snapshot{Status: owned("")}, push, false},
+		"another state is pushed": {Snapshot{Status: owned("L")}, push, false},
+		"a later state is pushed": {Snapshot{Status: owned("M")}, push, true},
+		"the engine of a user writes a first state": {Snapshot{Status: owned("")}, write(Holder{User: "alice"}),
+			false},
+		"the engine of a user writes a later state": {Snapshot{Status: owned("M")}, write(Holder{User: "alice"}),
+			true},
+		"a shell writes a first state": {Snapshot{Status: owned(""), Run: shell}, write(me), false},
+		"an apply writes a first state": {Snapshot{Status: owned(""), Run: applying()},
+			write(me), true},
+		"an apply whose Run is gone writes a first state": {Snapshot{Status: owned("")}, write(me), true},
+		"a plan adopts a first state":                     {Snapshot{Status: owned(""), Run: plan}, follow, false},
+		"a plan adopts another state":                     {Snapshot{Status: owned("L"), Run: plan}, follow, false},
+		"a plan finds a later state":                      {Snapshot{Status: owned("M"), Run: plan}, follow, true},
+		"an apply created the first state": {Snapshot{Status: owned("", holds), Run: applying()},
+			follow, true},
+		"a plan finds what a killed apply created": {Snapshot{Status: owned("", interrupted), Run: plan,
+			Over: true}, follow, true},
+		"a plan of other inputs finds what that may have": {Snapshot{Status: owned("", interrupted), Run: otherPlan,
+			Over: true}, follow, false},
+		"a plan adopts another state after a killed apply": {Snapshot{Status: owned("L", interrupted), Run: plan,
+			Over: true}, follow, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next, err := test.admit(test.snapshot, Summary{Serial: 9, Lineage: "M", SHA256: "m", Resources: 1})

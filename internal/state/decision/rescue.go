@@ -181,17 +181,19 @@ func MayBeRestored(st v1alpha1.StateStatus) bool { return st.Version == 0 && st.
 
 // RejectUnnamed rejects plans while Secrets have a version of a State that names none.
 func RejectUnnamed(key types.NamespacedName, version int64) *Rejection {
-	return Reject(Stale, "Secrets in namespace %s have version %d of state %s, and the State names no version, as when a "+
-		"backup tool restored the objects without their status. An administrator of the installation restores that version "+
-		"with cairn state restore %s, or deletes these Secrets with cairn state restore %[4]s --forget",
+	return Reject(Stale, "Secrets in namespace %s have version %d of state %s, and the State names no "+
+		"version, as when a backup tool restored the objects without their status. An administrator of the "+
+		"installation restores that version with cairn state restore %s, or deletes these Secrets with cairn state "+
+		"restore %[4]s --forget",
 		key.Namespace, version, key.Name, key.Name)
 }
 
 // RejectLost rejects plans while a State has lost its status, and nothing has its versions.
 func RejectLost(key types.NamespacedName, version int64) *Rejection {
-	return Reject(Stale, "state %s was at version %d and has no status any more, as when a backup tool restored it, and neither "+
-		"the bucket nor Secrets have a version of it. Restore the bucket or the Secrets from a backup; or push a copy with cairn "+
-		"state push %s FILE --force; or continue without a state, which creates all resources again: cairn state restore %[3]s --forget",
+	return Reject(Stale, "state %s was at version %d and has no status any more, as when a backup tool restored it, "+
+		"and neither the bucket nor Secrets have a version of it. Restore the bucket or the Secrets from a backup; "+
+		"or push a copy with cairn state push %s FILE --force; or continue without a state, which creates all "+
+		"resources again: cairn state restore %[3]s --forget",
 		key, version, key.Name)
 }
 

@@ -29,8 +29,9 @@ func AdmitPush(w Snapshot, next Summary, force bool) (status *v1alpha1.StateStat
 	empty := now.Resources == 0 && len(now.Outputs) == 0
 	switch {
 	case next.Outdated > 0:
-		return nil, 0, Reject(Invalid, "the state has format %d, which Terraform before 0.12 wrote: name it terraform.tfstate in an "+
-			"empty folder, run terraform state pull there, and push what that prints", next.Outdated)
+		return nil, 0, Reject(Invalid, "the state has format %d, which Terraform before 0.12 wrote: name it "+
+			"terraform.tfstate in an empty folder, run terraform state pull there, and push what that prints",
+			next.Outdated)
 	case now.Rescued != nil && !force:
 		return nil, 0, rejectBeforeRescue(w)
 	case isLost(w) && !force:
@@ -132,11 +133,13 @@ func AdmitRecover(w Snapshot, found Summary, from Printed) (status *v1alpha1.Sta
 	case !isLost(w) && relation == Same:
 		return nil, 0, nil
 	case !isLost(w):
-		return nil, 0, Reject(Stale, "no state of Stack %s is lost (its current version has serial %d), so there is nothing "+
-			"to put back. To replace it by another state: cairn state push %[1]s FILE", w.Stack, now.Serial)
+		return nil, 0, Reject(Stale, "no state of Stack %s is lost (its current version has serial %d), so there "+
+			"is nothing to put back. To replace it by another state: cairn state push %[1]s FILE", w.Stack, now.Serial)
 	case lost.Run != from.Run || lost.Attempt != from.Attempt:
-		return nil, 0, Reject(Stale, "the state in this log is of attempt %d of Run %s, and the one that is lost is of "+
-			"attempt %d of Run %s: search the log of that attempt's pod", from.Attempt, from.Run, lost.Attempt, lost.Run)
+		return nil, 0, Reject(Stale,
+			"the state in this log is of attempt %d of Run %s, and the one that is lost is of "+
+				"attempt %d of Run %s: search the log of that attempt's pod", from.Attempt, from.Run, lost.Attempt,
+			lost.Run)
 	}
 	switch relation {
 	case Older:
@@ -154,7 +157,8 @@ func AdmitRecover(w Snapshot, found Summary, from Printed) (status *v1alpha1.Sta
 		(waiting.Lineage != found.Lineage || waiting.Serial > found.Serial) {
 		return nil, 0, Reject(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this "+
 			"log (serial "+
-			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial, found.Serial)
+			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial,
+			found.Serial)
 	}
 	return now.DeepCopy(), FirstSerial(now, found), nil
 }
@@ -165,8 +169,8 @@ func CheckIdle(w Snapshot) *Rejection {
 	if run := w.Busy; run != nil {
 		last := run.Status.Attempts[len(run.Status.Attempts)-1]
 		if last.FinishedAt != nil {
-			return Reject(Busy, "the plan of Run %s waits for an approval, and is for the state as it is: approve it and "+
-				"let it end, or end it with cairn cancel %s",
+			return Reject(Busy, "the plan of Run %s waits for an approval, and is for the state as it is: "+
+				"approve it and let it end, or end it with cairn cancel %s",
 				run.Name, run.Name)
 		}
 		return Reject(Busy, "attempt %d of Run %s is at work in pod %s: let it end, or cancel it with cairn cancel %s",

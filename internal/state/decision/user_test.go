@@ -17,7 +17,8 @@ func at5(change ...func(*v1alpha1.StateStatus)) v1alpha1.StateStatus {
 	st := v1alpha1.StateStatus{
 		Version: 3, Serial: 5, Lineage: "L", SHA256: "sha256:5", Resources: 2, UpdatedBy: "net-7",
 		Versions: []v1alpha1.StateVersion{
-			{Version: 2, Serial: 4, SHA256: "sha256:4", Run: "net-6", Attempt: 1, At: metav1.NewTime(noon.Add(-time.Hour))},
+			{Version: 2, Serial: 4, SHA256: "sha256:4", Run: "net-6", Attempt: 1,
+				At: metav1.NewTime(noon.Add(-time.Hour))},
 			{Version: 3, Serial: 5, SHA256: "sha256:5", Run: "net-7", Attempt: 2, At: noon},
 		},
 	}
@@ -68,42 +69,83 @@ func TestAdmitPush(t *testing.T) {
 		keeps    bool // nothing is written
 		serial   int64
 	}{
-		"the first state is written":                                 {snapshot: Snapshot{}, next: follows},
-		"the first state of serial 0 gets serial 1":                  {snapshot: Snapshot{}, next: Summary{Lineage: "L"}, serial: 1},
-		"the first state of serial 0 is rejected if it is encrypted": {snapshot: Snapshot{}, next: Summary{Lineage: "L", Resources: document.Unknown}, want: Opaque, message: "serial 1"},
-		"a state of format 3 is rejected":                            {snapshot: Snapshot{}, next: Summary{Serial: 6, Lineage: "L", Resources: document.Unknown, Outdated: 3}, force: true, want: Invalid, message: "format 3"},
-		"the next serial is written":                                 {snapshot: Snapshot{Status: at5()}, next: follows},
-		"a later serial is written":                                  {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 60, Lineage: "L"}},
-		"the same bytes again change nothing":                        {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
-		"other bytes of the same serial are rejected":                {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "L"}, want: Stale, message: "serial 5, this one has 5"},
-		"an older serial is rejected":                                {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 4, Lineage: "L"}, want: Stale, message: "by force"},
-		"another lineage is rejected":                                {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale, message: "lineage L, this one M"},
-		"force writes an older serial with a new one":                {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 4, Lineage: "L"}, force: true, serial: 6},
-		"force writes another lineage with a new serial":             {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "M"}, force: true, serial: 6},
-		"force keeps a new serial":                                   {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 9, Lineage: "M"}, force: true},
-		"force keeps the next serial":                                {snapshot: Snapshot{Status: at5()}, next: follows, force: true},
-		"an empty state may be replaced without force":               {snapshot: Snapshot{Status: at5(empty)}, next: Summary{Serial: 9, Lineage: "M"}},
-		"an empty state is replaced with a new serial":               {snapshot: Snapshot{Status: at5(empty)}, next: Summary{Serial: 1, Lineage: "M"}, serial: 6},
-		"one with outputs only is not empty":                         {snapshot: Snapshot{Status: at5(empty, func(st *v1alpha1.StateStatus) { st.Outputs = map[string]string{"x": "f"} })}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"one that its engine encrypts is not empty":                  {snapshot: Snapshot{Status: at5(func(st *v1alpha1.StateStatus) { st.Resources = document.Unknown })}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"the serial of an encrypted state cannot be increased":       {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 4, Lineage: "L", Resources: document.Unknown}, force: true, want: Opaque, message: "serial 6"},
-		"nothing is pushed under a lock":                             {snapshot: Snapshot{Status: at5(locked)}, next: follows, want: Locked, message: "attempt 2 of Run net-7"},
-		"nothing is pushed under a lock by force":                    {snapshot: Snapshot{Status: at5(locked)}, next: follows, force: true, want: Locked},
-		"the lock of an ended holder has to be released":             {snapshot: Snapshot{Stack: "net", Status: at5(locked), Over: true}, next: follows, want: Locked, message: "state unlock net a"},
-		"nothing is pushed while the state is deleted":               {snapshot: Snapshot{Status: at5(deleting)}, next: follows, want: Locked, message: "being deleted"},
-		"nothing is pushed while an attempt is under way":            {snapshot: Snapshot{Status: at5(), Busy: applying()}, next: follows, want: Busy, message: "attempt 2 of Run net-7 is at work in pod pod-2"},
-		"nothing is pushed while a plan waits":                       {snapshot: Snapshot{Status: at5(), Busy: done(applying())}, next: follows, want: Busy, message: "the plan of Run net-7 waits"},
-		"nothing is pushed by force while an attempt is under way":   {snapshot: Snapshot{Status: at5(), Busy: applying()}, next: follows, force: true, want: Busy},
-		"a rescued state comes first":                                {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 9, Lineage: "L"}, want: Stale, message: "serial 7"},
-		"force drops a rescued state":                                {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 9, Lineage: "L"}, force: true},
-		"force writes the same bytes again":                          {snapshot: Snapshot{Status: at5()}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
-		"force writes the same bytes again after a rescued state":    {snapshot: Snapshot{Status: at5(rescued)}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
-		"a state that was lost comes first":                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, next: follows, want: Stale, message: "attempt 2 of Run net-7 lost a newer state"},
-		"a lost first state comes first":                             {snapshot: Snapshot{Stranded: lost}, next: follows, want: Stale, message: "cairn state recover"},
-		"a lost state comes before the same bytes":                   {snapshot: Snapshot{Status: at5(), Stranded: lost}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, want: Stale},
-		"force drops a lost state":                                   {snapshot: Snapshot{Status: at5(), Stranded: lost}, next: follows, force: true},
-		"force drops a lost state with the same bytes":               {snapshot: Snapshot{Status: at5(), Stranded: lost}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
-		"a restored state does not prevent a push":                   {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, next: Summary{Serial: 7, Lineage: "L"}},
+		"the first state is written": {snapshot: Snapshot{}, next: follows},
+		"the first state of serial 0 gets serial 1": {snapshot: Snapshot{},
+			next: Summary{Lineage: "L"}, serial: 1},
+		"the first state of serial 0 is rejected if it is encrypted": {snapshot: Snapshot{},
+			next: Summary{Lineage: "L", Resources: document.Unknown}, want: Opaque, message: "serial 1"},
+		"a state of format 3 is rejected": {snapshot: Snapshot{},
+			next: Summary{Serial: 6, Lineage: "L", Resources: document.Unknown, Outdated: 3}, force: true,
+			want: Invalid, message: "format 3"},
+		"the next serial is written": {snapshot: Snapshot{Status: at5()}, next: follows},
+		"a later serial is written": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 60, Lineage: "L"}},
+		"the same bytes again change nothing": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
+		"other bytes of the same serial are rejected": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 5, Lineage: "L"}, want: Stale, message: "serial 5, this one has 5"},
+		"an older serial is rejected": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 4, Lineage: "L"}, want: Stale, message: "by force"},
+		"another lineage is rejected": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 9, Lineage: "M"}, want: Stale, message: "lineage L, this one M"},
+		"force writes an older serial with a new one": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 4, Lineage: "L"}, force: true, serial: 6},
+		"force writes another lineage with a new serial": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 5, Lineage: "M"}, force: true, serial: 6},
+		"force keeps a new serial": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 9, Lineage: "M"}, force: true},
+		"force keeps the next serial": {snapshot: Snapshot{Status: at5()}, next: follows,
+			force: true},
+		"an empty state may be replaced without force": {snapshot: Snapshot{Status: at5(empty)},
+			next: Summary{Serial: 9, Lineage: "M"}},
+		"an empty state is replaced with a new serial": {snapshot: Snapshot{Status: at5(empty)},
+			next: Summary{Serial: 1, Lineage: "M"}, serial: 6},
+		"one with outputs only is not empty": {snapshot: Snapshot{Status: at5(empty, func(st *v1alpha1.StateStatus) {
+			st.Outputs = map[string]string{"x": "f"}
+		})}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"one that its engine encrypts is not empty": {snapshot: Snapshot{Status: at5(func(st *v1alpha1.StateStatus) {
+			st.Resources = document.Unknown
+		})}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"the serial of an encrypted state cannot be increased": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 4, Lineage: "L", Resources: document.Unknown}, force: true, want: Opaque,
+			message: "serial 6"},
+		"nothing is pushed under a lock": {snapshot: Snapshot{Status: at5(locked)},
+			next: follows, want: Locked, message: "attempt 2 of Run net-7"},
+		"nothing is pushed under a lock by force": {snapshot: Snapshot{Status: at5(locked)},
+			next: follows, force: true, want: Locked},
+		"the lock of an ended holder has to be released": {
+			snapshot: Snapshot{Stack: "net", Status: at5(locked), Over: true}, next: follows, want: Locked,
+			message: "state unlock net a"},
+		"nothing is pushed while the state is deleted": {snapshot: Snapshot{Status: at5(deleting)},
+			next: follows, want: Locked, message: "being deleted"},
+		"nothing is pushed while an attempt is under way": {
+			snapshot: Snapshot{Status: at5(), Busy: applying()}, next: follows, want: Busy,
+			message: "attempt 2 of Run net-7 is at work in pod pod-2"},
+		"nothing is pushed while a plan waits": {
+			snapshot: Snapshot{Status: at5(), Busy: done(applying())}, next: follows, want: Busy,
+			message: "the plan of Run net-7 waits"},
+		"nothing is pushed by force while an attempt is under way": {
+			snapshot: Snapshot{Status: at5(), Busy: applying()}, next: follows, force: true, want: Busy},
+		"a rescued state comes first": {snapshot: Snapshot{Status: at5(rescued)},
+			next: Summary{Serial: 9, Lineage: "L"}, want: Stale, message: "serial 7"},
+		"force drops a rescued state": {snapshot: Snapshot{Status: at5(rescued)},
+			next: Summary{Serial: 9, Lineage: "L"}, force: true},
+		"force writes the same bytes again": {snapshot: Snapshot{Status: at5()},
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
+		"force writes the same bytes again after a rescued state": {snapshot: Snapshot{Status: at5(rescued)},
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
+		"a state that was lost comes first": {snapshot: Snapshot{Status: at5(), Stranded: lost},
+			next: follows, want: Stale, message: "attempt 2 of Run net-7 lost a newer state"},
+		"a lost first state comes first": {snapshot: Snapshot{Stranded: lost}, next: follows, want: Stale,
+			message: "cairn state recover"},
+		"a lost state comes before the same bytes": {snapshot: Snapshot{Status: at5(), Stranded: lost},
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, want: Stale},
+		"force drops a lost state": {snapshot: Snapshot{Status: at5(), Stranded: lost},
+			next: follows, force: true},
+		"force drops a lost state with the same bytes": {snapshot: Snapshot{Status: at5(), Stranded: lost},
+			next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
+		"a restored state does not prevent a push": {snapshot: Snapshot{Status: at5(byUser), Stranded: lost},
+			next: Summary{Serial: 7, Lineage: "L"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,15 +177,23 @@ func TestAdmitRollback(t *testing.T) {
 		message  string
 		serial   int64 // 6 when it is 0
 	}{
-		"an older version gets the next serial":    {snapshot: Snapshot{Status: at5()}, version: 2, content: content},
-		"the current version is rejected":          {snapshot: Snapshot{Status: at5()}, version: 3, content: content, want: Invalid, message: "is the current one"},
-		"one of another lineage is rejected":       {snapshot: Snapshot{Status: at5()}, version: 2, content: document.Document{Serial: 4, Lineage: "M"}, want: Stale, message: "push it by force"},
-		"one that its engine encrypts is rejected": {snapshot: Snapshot{Status: at5()}, version: 2, content: document.Document{Serial: 4, Lineage: "L", Resources: document.Unknown}, want: Opaque},
-		"not under a lock":                         {snapshot: Snapshot{Status: at5(locked)}, version: 2, content: content, want: Locked},
-		"not while an attempt is under way":        {snapshot: Snapshot{Status: at5(), Busy: applying()}, version: 2, content: content, want: Busy},
-		"not while a rescued state waits":          {snapshot: Snapshot{Status: at5(rescued)}, version: 2, content: content, want: Stale, message: "serial 7"},
-		"not while a state is lost":                {snapshot: Snapshot{Status: at5(), Stranded: lost}, version: 2, content: content, want: Stale, message: "push it by force"},
-		"after a lost state was restored":          {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, version: 2, content: content, serial: 7},
+		"an older version gets the next serial": {snapshot: Snapshot{Status: at5()}, version: 2, content: content},
+		"the current version is rejected": {snapshot: Snapshot{Status: at5()}, version: 3, content: content,
+			want: Invalid, message: "is the current one"},
+		"one of another lineage is rejected": {snapshot: Snapshot{Status: at5()}, version: 2,
+			content: document.Document{Serial: 4, Lineage: "M"}, want: Stale, message: "push it by force"},
+		"one that its engine encrypts is rejected": {snapshot: Snapshot{Status: at5()}, version: 2,
+			content: document.Document{Serial: 4, Lineage: "L", Resources: document.Unknown}, want: Opaque},
+		"not under a lock": {snapshot: Snapshot{Status: at5(locked)}, version: 2, content: content,
+			want: Locked},
+		"not while an attempt is under way": {snapshot: Snapshot{Status: at5(), Busy: applying()}, version: 2,
+			content: content, want: Busy},
+		"not while a rescued state waits": {snapshot: Snapshot{Status: at5(rescued)}, version: 2, content: content,
+			want: Stale, message: "serial 7"},
+		"not while a state is lost": {snapshot: Snapshot{Status: at5(), Stranded: lost}, version: 2,
+			content: content, want: Stale, message: "push it by force"},
+		"after a lost state was restored": {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, version: 2,
+			content: content, serial: 7},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -165,10 +215,12 @@ func TestSerialsAreNotReused(t *testing.T) {
 	// Another user pushed serial 9 of another lineage by force, and rolled back to this one.
 	st := at5()
 	st.Versions[0].Serial = 9
-	if next, serial, err := AdmitPush(Snapshot{Status: st}, Summary{Serial: 7, Lineage: "M"}, true); next == nil || serial != 10 {
+	if next, serial, err := AdmitPush(Snapshot{Status: st}, Summary{Serial: 7, Lineage: "M"}, true); next == nil ||
+		serial != 10 {
 		t.Errorf("push: %+v, serial %d, %v", next, serial, err)
 	}
-	if next, serial, err := AdmitRollback(Snapshot{Status: st}, 2, document.Document{Serial: 9, Lineage: "L"}); next == nil || serial != 10 {
+	if next, serial, err := AdmitRollback(Snapshot{Status: st}, 2, document.Document{Serial: 9, Lineage: "L"}); next ==
+		nil || serial != 10 {
 		t.Errorf("rollback: %+v, serial %d, %v", next, serial, err)
 	}
 }
@@ -181,10 +233,12 @@ func TestAdmitRelease(t *testing.T) {
 	}{
 		"the lock of an ended holder is released":   {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "a"},
 		"the lock of a holder that may run is kept": {snapshot: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
-		"another ID is rejected":                    {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b", want: NotHolder},
-		"no ID is rejected":                         {snapshot: Snapshot{Status: at5(locked), Over: true}, want: NotHolder},
-		"a state that is not locked":                {snapshot: Snapshot{Status: at5()}, id: "a", want: Missing},
-		"the lock of a deletion is kept":            {snapshot: Snapshot{Status: at5(deleting), Over: true}, id: DeletionLock, want: Busy},
+		"another ID is rejected": {snapshot: Snapshot{Status: at5(locked), Over: true}, id: "b",
+			want: NotHolder},
+		"no ID is rejected":          {snapshot: Snapshot{Status: at5(locked), Over: true}, want: NotHolder},
+		"a state that is not locked": {snapshot: Snapshot{Status: at5()}, id: "a", want: Missing},
+		"the lock of a deletion is kept": {snapshot: Snapshot{Status: at5(deleting), Over: true}, id: DeletionLock,
+			want: Busy},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -212,31 +266,67 @@ func TestAdmitRecover(t *testing.T) {
 		keeps    bool
 		serial   int64
 	}{
-		"the state of a stranded attempt is restored":                 {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}},
-		"a state of the same serial is restored":                      {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}},
-		"the first state is restored":                                 {snapshot: Snapshot{Stranded: lost}, found: Summary{Serial: 1, Lineage: "L"}},
-		"a first state of serial 0 gets serial 1":                     {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L"}, serial: 1},
-		"an encrypted first state keeps serial 0":                     {snapshot: Snapshot{Stranded: lost}, found: Summary{Lineage: "L", Resources: document.Unknown}},
-		"the current state is written again":                          {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
-		"the current state is written again only once":                {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
-		"an older state than a user wrote is rejected":                {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, message: "nothing to put back"},
-		"an older one is rejected":                                    {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
-		"another lineage is rejected":                                 {snapshot: Snapshot{Stack: "net", Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Diverged, message: "cairn state pull net; cairn state pull net --rescued"},
-		"it is rejected when a user wrote since":                      {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
-		"it is rejected with the serial that a user wrote since":      {snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"nothing is restored without a stranded attempt":              {snapshot: Snapshot{Stack: "net", Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-7", Attempt: 2, Base: "sha256:5"}, want: Stale, message: "no state of Stack net is lost"},
-		"no first state is restored without a stranded attempt":       {snapshot: Snapshot{Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale, message: "nothing to put back"},
-		"the state of another Run is rejected":                        {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-6", Attempt: 2, Base: "sha256:5"}, want: Stale, message: "attempt 2 of Run net-6, and the one that is lost is of attempt 2 of Run net-7"},
-		"the state of another attempt is rejected":                    {snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-7", Attempt: 1, Base: "sha256:5"}, want: Stale, message: "attempt 1 of Run net-7"},
-		"a first state of another Run is rejected":                    {snapshot: Snapshot{Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-6", Attempt: 1}, want: Stale},
-		"without a stranded attempt another base is rejected":         {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Base: "sha256:4"}, want: Stale},
-		"without a stranded attempt the same serial is rejected":      {snapshot: Snapshot{Status: at5(), Now: noon}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
-		"without a stranded attempt the serial of a user is rejected": {snapshot: Snapshot{Status: at5(byUser), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"without a stranded attempt the current state is kept":        {snapshot: Snapshot{Status: at5()}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
-		"not under a lock":                                            {snapshot: Snapshot{Status: at5(locked), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
-		"not while an attempt is under way":                           {snapshot: Snapshot{Status: at5(), Stranded: lost, Busy: applying()}, found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
-		"not with a newer rescued state":                              {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"with an older rescued state":                                 {snapshot: Snapshot{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 8, Lineage: "L"}},
+		"the state of a stranded attempt is restored": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}},
+		"a state of the same serial is restored": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost},
+			found:    Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}},
+		"the first state is restored": {snapshot: Snapshot{Stranded: lost},
+			found: Summary{Serial: 1, Lineage: "L"}},
+		"a first state of serial 0 gets serial 1": {snapshot: Snapshot{Stranded: lost},
+			found: Summary{Lineage: "L"}, serial: 1},
+		"an encrypted first state keeps serial 0": {snapshot: Snapshot{Stranded: lost},
+			found: Summary{Lineage: "L", Resources: document.Unknown}},
+		"the current state is written again": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost},
+			found:    Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
+		"the current state is written again only once": {
+			snapshot: Snapshot{Status: at5(byUser), Stranded: lost},
+			found:    Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
+		"an older state than a user wrote is rejected": {
+			snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"},
+			want: Stale, message: "nothing to put back"},
+		"an older one is rejected": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is rejected": {snapshot: Snapshot{Stack: "net", Status: at5(),
+			Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Diverged,
+			message: "cairn state pull net; cairn state pull net --rescued"},
+		"it is rejected when a user wrote since": {
+			snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"},
+			want: Stale},
+		"it is rejected with the serial that a user wrote since": {
+			snapshot: Snapshot{Status: at5(byUser), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"},
+			want: Stale},
+		"nothing is restored without a stranded attempt": {snapshot: Snapshot{Stack: "net", Status: at5(),
+			Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-7", Attempt: 2,
+			Base: "sha256:5"}, want: Stale, message: "no state of Stack net is lost"},
+		"no first state is restored without a stranded attempt": {snapshot: Snapshot{Now: noon},
+			found: Summary{Serial: 6, Lineage: "L"}, want: Stale, message: "nothing to put back"},
+		"the state of another Run is rejected": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"},
+			from: Printed{Run: "net-6", Attempt: 2, Base: "sha256:5"}, want: Stale,
+			message: "attempt 2 of Run net-6, and the one that is lost is of attempt 2 of Run net-7"},
+		"the state of another attempt is rejected": {
+			snapshot: Snapshot{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"},
+			from: Printed{Run: "net-7", Attempt: 1, Base: "sha256:5"}, want: Stale, message: "attempt 1 of Run net-7"},
+		"a first state of another Run is rejected": {snapshot: Snapshot{Stranded: lost},
+			found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Run: "net-6", Attempt: 1}, want: Stale},
+		"without a stranded attempt another base is rejected": {snapshot: Snapshot{Status: at5(), Now: noon},
+			found: Summary{Serial: 6, Lineage: "L"}, from: Printed{Base: "sha256:4"}, want: Stale},
+		"without a stranded attempt the same serial is rejected": {snapshot: Snapshot{Status: at5(), Now: noon},
+			found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
+		"without a stranded attempt the serial of a user is rejected": {
+			snapshot: Snapshot{Status: at5(byUser), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"without a stranded attempt the current state is kept": {snapshot: Snapshot{Status: at5()},
+			found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
+		"not under a lock": {snapshot: Snapshot{Status: at5(locked), Stranded: lost},
+			found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
+		"not while an attempt is under way": {snapshot: Snapshot{Status: at5(), Stranded: lost, Busy: applying()},
+			found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
+		"not with a newer rescued state": {snapshot: Snapshot{Status: at5(rescued), Stranded: lost},
+			found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"with an older rescued state": {snapshot: Snapshot{Status: at5(rescued), Stranded: lost},
+			found: Summary{Serial: 8, Lineage: "L"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +362,8 @@ func TestSnapshotForAUserHasBusyAndStrandedRuns(t *testing.T) {
 	if w.Busy != nil || w.Stranded != nil {
 		t.Fatalf("got %+v", w)
 	}
-	older, newer := ended(v1alpha1.FailureStateNotSaved, noon.Time), ended(v1alpha1.FailureStateNotSaved, noon.Add(time.Hour))
+	older, newer := ended(v1alpha1.FailureStateNotSaved, noon.Time), ended(v1alpha1.FailureStateNotSaved,
+		noon.Add(time.Hour))
 	newer.Name = "net-9"
 	w.AddRun(newer)
 	w.AddRun(older)
@@ -306,7 +397,8 @@ func TestMessageOfALockNamesItsHolder(t *testing.T) {
 func TestRunThatWaitsForApprovalIsBusy(t *testing.T) {
 	for phase, busy := range map[v1alpha1.RunPhase]bool{
 		v1alpha1.PhaseAwaitingApproval: true, v1alpha1.PhasePlanning: false, // it plans again
-		v1alpha1.PhaseSucceeded: false, v1alpha1.PhaseFailed: false, v1alpha1.PhaseCanceled: false, v1alpha1.PhaseSuperseded: false,
+		v1alpha1.PhaseSucceeded: false, v1alpha1.PhaseFailed: false, v1alpha1.PhaseCanceled: false,
+		v1alpha1.PhaseSuperseded: false,
 	} {
 		run, w := done(applying()), Snapshot{}
 		run.Status.Phase = phase

@@ -44,7 +44,8 @@ func TestParseStatesWithUnknownResources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse([]byte(text))
-			if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown}, got); diff != "" || err != nil {
+			if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown}, got); diff != "" ||
+				err != nil {
 				t.Fatal(diff, err)
 			}
 		})
@@ -53,7 +54,8 @@ func TestParseStatesWithUnknownResources(t *testing.T) {
 
 func TestAStateOfFormat3IsOutdated(t *testing.T) {
 	got, err := Parse([]byte(`{"version":3,"terraform_version":"0.11.14","serial":7,"lineage":"3f2a","modules":[]}`))
-	if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown, Outdated: 3}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown, Outdated: 3}, got); diff != "" ||
+		err != nil {
 		t.Fatal(diff, err)
 	}
 }
@@ -146,16 +148,21 @@ func peak(do func()) int64 {
 
 func TestWithSerialChangesOnlyTheSerial(t *testing.T) {
 	for name, test := range map[string][2]string{
-		"formatted as by the engines": {"{\n  \"version\": 4,\n  \"serial\": 4,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n", "{\n  \"version\": 4,\n  \"serial\": 10,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": {\"value\": 4}}\n}\n"},
-		"numbers outside of float64":  {`{"serial":4,"lineage":"L","x":12345678901234567890.10}`, `{"serial":10,"lineage":"L","x":12345678901234567890.10}`},
-		"as the last field":           {`{"lineage":"L","serial":  4  }`, `{"lineage":"L","serial":  10  }`},
-		"twice":                       {`{"serial":4,"lineage":"L","serial":3}`, `{"serial":10,"lineage":"L","serial":10}`},
+		"formatted as by the engines": {"{\n  \"version\": 4,\n  \"serial\": 4,\n  \"lineage\": \"L\",\n  " +
+			"\"outputs\": {\"serial\": {\"value\": 4}}\n}\n",
+			"{\n  \"version\": 4,\n  \"serial\": 10,\n  \"lineage\": \"L\",\n  \"outputs\": {\"serial\": " +
+				"{\"value\": 4}}\n}\n"},
+		"numbers outside of float64": {`{"serial":4,"lineage":"L","x":12345678901234567890.10}`,
+			`{"serial":10,"lineage":"L","x":12345678901234567890.10}`},
+		"as the last field": {`{"lineage":"L","serial":  4  }`, `{"lineage":"L","serial":  10  }`},
+		"twice":             {`{"serial":4,"lineage":"L","serial":3}`, `{"serial":10,"lineage":"L","serial":10}`},
 	} {
 		if got, err := WithSerial([]byte(test[0]), 10); err != nil || string(got) != test[1] {
 			t.Errorf("%s: got %s, %v", name, got, err)
 		}
 	}
-	for _, bad := range []string{"", "[]", `{"serial":4}`, `{"serial":4,"lineage":"L"`, `{"SERIAL":4,"lineage":"L"}`, `{"serial":4,"lineage":"L","Serial":3}`} {
+	for _, bad := range []string{"", "[]", `{"serial":4}`, `{"serial":4,"lineage":"L"`, `{"SERIAL":4,"lineage":"L"}`,
+		`{"serial":4,"lineage":"L","Serial":3}`} {
 		if got, err := WithSerial([]byte(bad), 10); err == nil {
 			t.Errorf("%s became %s", bad, got)
 		}
@@ -176,7 +183,8 @@ func FuzzWithSerial(f *testing.F) {
 			return
 		}
 		after, err := Parse(counted)
-		if err != nil || after.Serial != 77 || after.Lineage != before.Lineage || after.Resources != before.Resources || len(after.Outputs) != len(before.Outputs) {
+		if err != nil || after.Serial != 77 || after.Lineage != before.Lineage || after.Resources != before.Resources ||
+			len(after.Outputs) != len(before.Outputs) {
 			t.Fatalf("%s became %s: %v", data, counted, err)
 		}
 		back, err := WithSerial(counted, 77)
@@ -192,10 +200,11 @@ func TestSameContent(t *testing.T) {
 		other string
 		want  bool
 	}{
-		"another serial, engine and lineage": {`{"version":4,"terraform_version":"1.5.7","serial":2,"lineage":"b","resources":[{"n":12345678901234567890}],"outputs":{}}`, true},
-		"another number":                     {strings.Replace(one, "890}", "891}", 1), false},
-		"another output":                     {strings.Replace(one, `"outputs":{}`, `"outputs":{"x":{}}`, 1), false},
-		"a check result":                     {strings.Replace(one, `"check_results":null`, `"check_results":[]`, 1), false},
+		"another serial, engine and lineage": {
+			`{"version":4,"terraform_version":"1.5.7","serial":2,"lineage":"b","resources":[{"n":12345678901234567890}],"outputs":{}}`, true},
+		"another number": {strings.Replace(one, "890}", "891}", 1), false},
+		"another output": {strings.Replace(one, `"outputs":{}`, `"outputs":{"x":{}}`, 1), false},
+		"a check result": {strings.Replace(one, `"check_results":null`, `"check_results":[]`, 1), false},
 	} {
 		if same, err := SameContent([]byte(one), []byte(test.other)); same != test.want || err != nil {
 			t.Errorf("%s: %v %v", name, same, err)

@@ -43,7 +43,8 @@ func TestIndex(t *testing.T) {
 
 func TestIndexIsBounded(t *testing.T) {
 	managed := func(name, instances string) []byte {
-		return []byte(`{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"t","name":"` + name +
+		return []byte(`{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"t","name":"` +
+			name +
 			`","instances":[` + instances + `]}]}`)
 	}
 	const many = 200_000
@@ -62,7 +63,8 @@ func TestIndexIsBounded(t *testing.T) {
 }
 
 func TestIndexOfWhatIsNoState(t *testing.T) {
-	for _, text := range []string{"", "tofu", "[]", `{"resources":{}}`, `{"resources":[1]}`, `{"resources":[{"mode":"managed","instances":[1]}]}`,
+	for _, text := range []string{"", "tofu", "[]", `{"resources":{}}`, `{"resources":[1]}`,
+		`{"resources":[{"mode":"managed","instances":[1]}]}`,
 		`{"resources":[{"mode":1}]}`} {
 		if _, err := NewIndex([]byte(text)); !errors.Is(err, ErrNotState) {
 			t.Errorf("%s: %v", text, err)

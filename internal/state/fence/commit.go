@@ -62,7 +62,8 @@ func (f *Fence) CommitFrom(
 			}
 		}
 		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
-			stored, err := f.Versions.Put(ctx, key, newVersion(number, next.Summary, given.From, f.date(given.From)), next.Data)
+			stored, err := f.Versions.Put(ctx, key, newVersion(number, next.Summary, given.From, f.date(given.From)),
+				next.Data)
 			if err != nil {
 				return nil, err
 			}

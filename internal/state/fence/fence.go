@@ -56,7 +56,8 @@ type Fence struct {
 	Live client.Reader
 	// Versions has the bytes.
 	Versions *storage.Versions
-	// Written is called with each version once it is the current one, and the UID of the Stack it is of, if that is known.
+	// Written is called with each version once it is the current one, and the UID of the Stack it is of, if that is
+	// known.
 	Written func(ctx context.Context, key types.NamespacedName, stack types.UID, now v1alpha1.StateStatus, data []byte)
 	recent  *recent
 	Options

@@ -27,8 +27,9 @@ func (f *Fence) Summarize(key types.NamespacedName, data []byte) (decision.Summa
 		return decision.Summary{}, err
 	}
 	return decision.Summary{
-		Serial: d.Serial, Lineage: d.Lineage, SHA256: document.Digest(data), Size: int64(len(data)), Resources: d.Resources,
-		Outdated: d.Outdated, Outputs: f.Fingerprints(key, d.Outputs),
+		Serial: d.Serial, Lineage: d.Lineage, SHA256: document.Digest(data), Size: int64(len(data)),
+		Resources: d.Resources,
+		Outdated:  d.Outdated, Outputs: f.Fingerprints(key, d.Outputs),
 	}, nil
 }
 

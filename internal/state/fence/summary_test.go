@@ -38,14 +38,17 @@ func TestFingerprintDependsOnTheValueAndTheStack(t *testing.T) {
 		outputs string
 		same    bool
 	}{
-		"the same value, formatted differently":  {vpc, ` "id" : {"type":"x", "value":{"a":"\u003cx>", "b":[1, 2.50]}, "sensitive":false}`, true},
-		"another value":                          {vpc, `"id":{"value":{"b":[1,2.51],"a":"<x>"}}`, false},
-		"a list in another order":                {vpc, `"id":{"value":{"b":[2.50,1],"a":"<x>"}}`, false},
-		"a value that became sensitive":          {vpc, `"id":{"value":{"b":[1,2.50],"a":"<x>"},"sensitive":true}`, false},
-		"without a value":                        {vpc, `"id":{"type":"string"}`, false},
-		"the same value of another Stack":        {types.NamespacedName{Namespace: "prod", Name: "dns"}, id, false},
-		"the same value in another namespace":    {types.NamespacedName{Namespace: "dev", Name: "vpc"}, id, false},
-		"a number that a float would round away": {vpc, `"id":{"value":{"b":[1,2.500000000000000000001],"a":"<x>"}}`, false},
+		"the same value, formatted differently": {vpc,
+			` "id" : {"type":"x", "value":{"a":"\u003cx>", "b":[1, 2.50]}, "sensitive":false}`, true},
+		"another value":           {vpc, `"id":{"value":{"b":[1,2.51],"a":"<x>"}}`, false},
+		"a list in another order": {vpc, `"id":{"value":{"b":[2.50,1],"a":"<x>"}}`, false},
+		"a value that became sensitive": {vpc, `"id":{"value":{"b":[1,2.50],"a":"<x>"},"sensitive":true}`,
+			false},
+		"without a value":                     {vpc, `"id":{"type":"string"}`, false},
+		"the same value of another Stack":     {types.NamespacedName{Namespace: "prod", Name: "dns"}, id, false},
+		"the same value in another namespace": {types.NamespacedName{Namespace: "dev", Name: "vpc"}, id, false},
+		"a number that a float would round away": {vpc, `"id":{"value":{"b":[1,2.500000000000000000001],"a":"<x>"}}`,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := fingerprintOf(t, tt.key, tt.outputs); cmp.Equal(want["id"], got["id"]) != tt.same {

@@ -37,7 +37,8 @@ func TestNamesOfTheLongestStack(t *testing.T) {
 }
 
 func TestVersionOfOtherNames(t *testing.T) {
-	for _, name := range []string{"net-state-v", "net-state-vx-1-0", "net-state-v1", "net2-state-v1-ab-0", "net-state-v-1-ab-0", "net"} {
+	for _, name := range []string{"net-state-v", "net-state-vx-1-0", "net-state-v1", "net2-state-v1-ab-0",
+		"net-state-v-1-ab-0", "net"} {
 		if IsSecretName(name) {
 			t.Errorf("%s is the name of a Secret with a state", name)
 		}

@@ -110,8 +110,9 @@ func damaged(key types.NamespacedName, v v1alpha1.StateVersion, err error) error
 	if v.Storage != v1alpha1.StateStorageBucket {
 		place = "Secrets " + strings.Join(secretNames(key.Name, v), ", ")
 	}
-	return decision.Reject(decision.Damaged, "version %[1]d of state %[2]s is damaged (%[3]s): %[4]v. Go back to an older "+
-		"version with cairn state rollback %[5]s VERSION, or push a copy with cairn state push %[5]s FILE --force",
+	return decision.Reject(decision.Damaged, "version %[1]d of state %[2]s is damaged (%[3]s): %[4]v. Go back "+
+		"to an older version with cairn state rollback %[5]s VERSION, or push a copy with cairn state push %[5]s "+
+		"FILE --force",
 		v.Version, key, place, err, key.Name)
 }
 
@@ -271,8 +272,8 @@ func (s *Versions) Read(ctx context.Context, key types.NamespacedName, f Found) 
 		err = fmt.Errorf("the bytes are %s, the version is %s", got, f.digest)
 	}
 	if err != nil {
-		return nil, decision.Reject(decision.Damaged, "version %d of state %s is damaged (Secrets %s): %v. Restore them from a "+
-			"backup, or push a copy with cairn state push %s FILE --force",
+		return nil, decision.Reject(decision.Damaged, "version %d of state %s is damaged (Secrets %s): %v. Restore "+
+			"them from a backup, or push a copy with cairn state push %s FILE --force",
 			f.Version, key, strings.Join(secretNames(key.Name, f.version()), ", "), err, key.Name)
 	}
 	return data, nil

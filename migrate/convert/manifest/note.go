@@ -58,8 +58,8 @@ const (
 	Unknown Outcome = "not known"
 )
 
-// Text prints the notes: each object with what became of its fields below it. Text of manifests in it neither controls a terminal nor appears as
-// another note.
+// Text prints the notes: each object with what became of its fields below it. Text of manifests in it neither controls
+// a terminal nor appears as another note.
 func Text(notes []Note) string {
 	var out strings.Builder
 	field, outcome := 0, 0
@@ -82,7 +82,8 @@ func Text(notes []Note) string {
 	return out.String()
 }
 
-// plainLine is a text on one line, without control characters and without those that turn the direction of a text around.
+// plainLine is a text on one line, without control characters and without those that turn the direction of a text
+// around.
 func plainLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

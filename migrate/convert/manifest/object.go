@@ -1,5 +1,5 @@
-// Package manifest reads objects of other systems, their fields, and the notes on what became of each field. It knows nothing of the
-// systems or of Cairn: package convert does.
+// Package manifest reads objects of other systems, their fields, and the notes on what became of each field. It knows
+// nothing of the systems or of Cairn: package convert does.
 package manifest
 
 import (
@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Object is an object of the input with the notes on its fields. A converter that reads a field also records a note on it.
+// Object is an object of the input with the notes on its fields. A converter that reads a field also records a note on
+// it.
 type Object struct {
 	Ref  Ref
 	Root Field

@@ -94,7 +94,8 @@ func (c *client) call(ctx context.Context, method, path string, body, answer any
 }
 
 // try sends a request, and returns how long to wait before the next one, if a retry is possible.
-func (c *client) try(ctx context.Context, method, path, token string, body []byte, answer any) (again time.Duration, err error) {
+func (c *client) try(ctx context.Context, method, path, token string, body []byte, answer any) (again time.Duration,
+	err error) {
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.url, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err

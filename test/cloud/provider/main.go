@@ -10,7 +10,8 @@ import (
 )
 
 func main() {
-	if err := providerserver.Serve(context.Background(), newProvider, providerserver.ServeOpts{Address: "cairn.dev/test/cloud"}); err != nil {
+	if err := providerserver.Serve(context.Background(), newProvider,
+		providerserver.ServeOpts{Address: "cairn.dev/test/cloud"}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

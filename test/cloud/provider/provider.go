@@ -40,10 +40,13 @@ func (cloudProvider) Metadata(_ context.Context, _ provider.MetadataRequest, res
 
 func (cloudProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
-		"url":     schema.StringAttribute{Optional: true, Description: "Where the cloud is. Default: $CLOUD_URL."},
-		"caller":  schema.StringAttribute{Optional: true, Description: "Who calls, in the cloud's log. Default: $CLOUD_CALLER, or the machine's name."},
-		"timeout": schema.StringAttribute{Optional: true, Description: "How long one call may take. Default: $CLOUD_TIMEOUT, or 10m."},
-		"retries": schema.Int64Attribute{Optional: true, Description: "How often a call is made again that the cloud refused for now. Default: $CLOUD_RETRIES, or 5."},
+		"url": schema.StringAttribute{Optional: true, Description: "Where the cloud is. Default: $CLOUD_URL."},
+		"caller": schema.StringAttribute{Optional: true, Description: "Who calls, in the cloud's log. Default: " +
+			"$CLOUD_CALLER, or the machine's name."},
+		"timeout": schema.StringAttribute{Optional: true,
+			Description: "How long one call may take. Default: $CLOUD_TIMEOUT, or 10m."},
+		"retries": schema.Int64Attribute{Optional: true, Description: "How often a call is made again that the cloud " +
+			"refused for now. Default: $CLOUD_RETRIES, or 5."},
 	}}
 }
 
@@ -73,7 +76,8 @@ func connect(s settings) (*client, error) {
 			return nil, fmt.Errorf("CLOUD_RETRIES: %w", err)
 		}
 	}
-	c := &client{url: setting(s.URL, "CLOUD_URL", ""), caller: setting(s.Caller, "CLOUD_CALLER", host), retries: retries}
+	c := &client{url: setting(s.URL, "CLOUD_URL", ""), caller: setting(s.Caller, "CLOUD_CALLER", host),
+		retries: retries}
 	c.http.Timeout = timeout
 	if c.url == "" {
 		return nil, errors.New("set url, or the variable CLOUD_URL, to where the cloud is")

@@ -52,16 +52,20 @@ func (*thingResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *
 		"name":       schema.StringAttribute{Required: true},
 		"attributes": schema.MapAttribute{Optional: true, ElementType: types.StringType},
 		"secret":     schema.StringAttribute{Optional: true, Sensitive: true},
-		"token":      schema.StringAttribute{Computed: true, Sensitive: true, PlanModifiers: same, Description: "A secret that the cloud creates."},
+		"token": schema.StringAttribute{Computed: true, Sensitive: true, PlanModifiers: same,
+			Description: "A secret that the cloud creates."},
 		"password_wo": schema.StringAttribute{
-			Optional: true, WriteOnly: true, Description: "Sent when the resource is created, and when password_wo_version changes.",
+			Optional: true, WriteOnly: true, Description: "Sent when the resource is created, and when " +
+				"password_wo_version changes.",
 		},
 		"password_wo_version": schema.Int64Attribute{Optional: true},
 		"replace_on": schema.StringAttribute{
-			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}, Description: "Another value replaces the resource.",
+			Optional: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			Description: "Another value replaces the resource.",
 		},
 		"parts": schema.Int64Attribute{
-			Optional: true, PlanModifiers: []planmodifier.Int64{int64planmodifier.RequiresReplace()}, Description: "How many parts it has, each some 100 bytes of state.",
+			Optional: true, PlanModifiers: []planmodifier.Int64{int64planmodifier.RequiresReplace()},
+			Description: "How many parts it has, each some 100 bytes of state.",
 		},
 		"part": schema.ListNestedAttribute{
 			Computed: true, PlanModifiers: []planmodifier.List{listplanmodifier.UseStateForUnknown()},
@@ -136,7 +140,8 @@ func (r *thingResource) Delete(ctx context.Context, req resource.DeleteRequest, 
 	}
 }
 
-func (*thingResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func (*thingResource) ImportState(ctx context.Context, req resource.ImportStateRequest,
+	resp *resource.ImportStateResponse) {
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), req, resp)
 }
 
@@ -144,18 +149,21 @@ func (*thingResource) ImportState(ctx context.Context, req resource.ImportStateR
 func (m thingModel) toCloud(ctx context.Context, diags *diag.Diagnostics) cloudResource {
 	t := cloudResource{
 		Name: m.Name.ValueString(), Secret: m.Secret.ValueString(), Password: m.PasswordWO.ValueString(),
-		Keep: keep{ReplaceOn: m.ReplaceOn.ValueStringPointer(), Parts: m.Parts.ValueInt64Pointer(), PasswordVersion: m.PasswordVersion.ValueInt64Pointer()},
+		Keep: keep{ReplaceOn: m.ReplaceOn.ValueStringPointer(), Parts: m.Parts.ValueInt64Pointer(),
+			PasswordVersion: m.PasswordVersion.ValueInt64Pointer()},
 	}
 	diags.Append(m.Attributes.ElementsAs(ctx, &t.Attributes, false)...)
 	return t
 }
 
-// of returns the state of a resource. A value that is empty in the cloud remains null or empty as in the previous state.
+// of returns the state of a resource. A value that is empty in the cloud remains null or empty as in the previous
+// state.
 func (m thingModel) of(ctx context.Context, t cloudResource, diags *diag.Diagnostics) thingModel {
 	next := thingModel{
 		ID: types.StringValue(t.ID), Name: types.StringValue(t.Name), Token: types.StringValue(t.Token),
 		Secret: m.Secret, Attributes: m.Attributes, PasswordWO: types.StringNull(),
-		ReplaceOn: types.StringPointerValue(t.Keep.ReplaceOn), Parts: types.Int64PointerValue(t.Keep.Parts), PasswordVersion: types.Int64PointerValue(t.Keep.PasswordVersion),
+		ReplaceOn: types.StringPointerValue(t.Keep.ReplaceOn), Parts: types.Int64PointerValue(t.Keep.Parts),
+		PasswordVersion: types.Int64PointerValue(t.Keep.PasswordVersion),
 	}
 	if t.Secret != m.Secret.ValueString() {
 		next.Secret = types.StringValue(t.Secret)
@@ -168,7 +176,8 @@ func (m thingModel) of(ctx context.Context, t cloudResource, diags *diag.Diagnos
 	parts := make([]attr.Value, max(next.Parts.ValueInt64(), 0))
 	for n := range parts {
 		parts[n] = types.ObjectValueMust(partType.AttrTypes, map[string]attr.Value{
-			"number": types.Int64Value(int64(n)), "digest": types.StringValue(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, t.ID, n)))),
+			"number": types.Int64Value(int64(n)),
+			"digest": types.StringValue(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, t.ID, n)))),
 		})
 	}
 	next.Part = types.ListValueMust(partType, parts)

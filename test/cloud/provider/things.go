@@ -29,11 +29,12 @@ func (*thingsSource) Metadata(_ context.Context, _ datasource.MetadataRequest, r
 
 func (*thingsSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
-		"things": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-			"id":         schema.StringAttribute{Computed: true},
-			"name":       schema.StringAttribute{Computed: true},
-			"attributes": schema.MapAttribute{Computed: true, ElementType: types.StringType},
-		}}},
+		"things": schema.ListNestedAttribute{Computed: true,
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"id":         schema.StringAttribute{Computed: true},
+				"name":       schema.StringAttribute{Computed: true},
+				"attributes": schema.MapAttribute{Computed: true, ElementType: types.StringType},
+			}}},
 	}}
 }
 
@@ -49,7 +50,8 @@ func (d *thingsSource) Read(ctx context.Context, _ datasource.ReadRequest, resp 
 	}
 	m := thingsModel{Things: []listedModel{}}
 	for _, t := range all {
-		m.Things = append(m.Things, listedModel{ID: types.StringValue(t.ID), Name: types.StringValue(t.Name), Attributes: t.Attributes})
+		m.Things = append(m.Things, listedModel{ID: types.StringValue(t.ID), Name: types.StringValue(t.Name),
+			Attributes: t.Attributes})
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 }

@@ -1,8 +1,8 @@
-// Package proxy is a proxy between one process and the API server. It gives each write and each event of a watch a name that is the same
-// whenever the same action is repeated, and injects faults.
+// Package proxy is a proxy between one process and the API server. It gives each write and each event of a watch a name
+// that is the same whenever the same action is repeated, and injects faults.
 //
-// The process gets a kubeconfig without credentials: the proxy connects to the API server with those of the process's ServiceAccount, so that
-// the API server authenticates it as without a proxy.
+// The process gets a kubeconfig without credentials: the proxy connects to the API server with those of the process's
+// ServiceAccount, so that the API server authenticates it as without a proxy.
 package proxy
 
 import (
@@ -70,7 +70,8 @@ func Start(actor string, config *rest.Config, ca *authority.Authority, kubeconfi
 		return nil, err
 	}
 	p := &Proxy{Actor: actor, upstream: upstream, transport: transport, counts: map[string]int{}, last: time.Now()}
-	p.server = &http.Server{Handler: p, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: time.Minute}
+	p.server = &http.Server{Handler: p, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate},
+		MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: time.Minute}
 	p.ended.Go(func() { _ = p.server.ServeTLS(l, "", "") }) // ends with Close
 	p.Address = "https://" + l.Addr().String()
 	return p, write(kubeconfig, p.Address, ca.PEM)
@@ -120,8 +121,8 @@ func (p *Proxy) OnWrite(f func(*Call)) {
 	p.onWrite = f
 }
 
-// OnEvent sets the function for each event of a watch from now on, before the process receives it; nil passes all. It can wait, which delays
-// this event and the following ones of the same watch.
+// OnEvent sets the function for each event of a watch from now on, before the process receives it; nil passes all. It
+// can wait, which delays this event and the following ones of the same watch.
 func (p *Proxy) OnEvent(f func(Event) Handling) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,8 @@ func (p *Proxy) Leases() int {
 	return p.leases
 }
 
-var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api")}
 
 // ServeHTTP forwards a request, or passes a write or a watch to its function.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {

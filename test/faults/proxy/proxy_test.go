@@ -106,8 +106,10 @@ func TestWritesHaveStableNames(t *testing.T) {
 	a, p, ask := start(t)
 	namesOfWrites := func() (names []string) {
 		for _, r := range [][2]string{
-			{http.MethodPost, runs}, {http.MethodGet, runs}, {http.MethodPatch, status}, {http.MethodPatch, status}, {http.MethodDelete, runs + "/net-1"},
-			{http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews"}, {http.MethodPost, "/api/v1/namespaces/a/events"},
+			{http.MethodPost, runs}, {http.MethodGet, runs}, {http.MethodPatch, status}, {http.MethodPatch, status},
+			{http.MethodDelete, runs + "/net-1"},
+			{http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews"},
+			{http.MethodPost, "/api/v1/namespaces/a/events"},
 			{http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/a/leases/x"},
 		} {
 			if code, _, err := ask(r[0], r[1], "it"); code != http.StatusCreated || err != nil {
@@ -122,7 +124,8 @@ func TestWritesHaveStableNames(t *testing.T) {
 		}
 		return names
 	}
-	want := []string{"operator create runs 1", "operator patch runs/status 1", "operator patch runs/status 2", "operator delete runs 1"}
+	want := []string{"operator create runs 1", "operator patch runs/status 1", "operator patch runs/status 2",
+		"operator delete runs 1"}
 	if diff := cmp.Diff(want, namesOfWrites()); diff != "" {
 		t.Error(diff)
 	}
@@ -136,7 +139,8 @@ func TestWritesHaveStableNames(t *testing.T) {
 	if p.Leases() != 2 {
 		t.Errorf("%d writes of leases", p.Leases())
 	}
-	for end := time.Now().Add(time.Minute); p.Quiet() == 0; time.Sleep(time.Millisecond) { // a write ends a moment after its response
+	// a write ends a moment after its response
+	for end := time.Now().Add(time.Minute); p.Quiet() == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("a write is still under way")
 		}
@@ -150,11 +154,16 @@ func TestFaultsOfWrites(t *testing.T) {
 		code   int
 		reason metav1.StatusReason
 	}{
-		"refused":                {func(c *proxy.Call) { c.Refuse(http.StatusConflict, metav1.StatusReasonConflict, 0) }, false, http.StatusConflict, metav1.StatusReasonConflict},
-		"not heard":              {func(c *proxy.Call) { c.Cut() }, false, 0, ""},
-		"taken, answer lost":     {func(c *proxy.Call) { c.Forward(t.Context()); c.Cut() }, true, 0, ""},
-		"taken and answered":     {func(c *proxy.Call) { c.Pass() }, true, http.StatusCreated, ""},
-		"taken, reported as not": {func(c *proxy.Call) { c.Forward(t.Context()); c.Refuse(504, metav1.StatusReasonTimeout, 0) }, true, 504, metav1.StatusReasonTimeout},
+		"refused": {func(c *proxy.Call) {
+			c.Refuse(http.StatusConflict, metav1.StatusReasonConflict, 0)
+		}, false, http.StatusConflict, metav1.StatusReasonConflict},
+		"not heard":          {func(c *proxy.Call) { c.Cut() }, false, 0, ""},
+		"taken, answer lost": {func(c *proxy.Call) { c.Forward(t.Context()); c.Cut() }, true, 0, ""},
+		"taken and answered": {func(c *proxy.Call) { c.Pass() }, true, http.StatusCreated, ""},
+		"taken, reported as not": {func(c *proxy.Call) {
+			c.Forward(t.Context())
+			c.Refuse(504, metav1.StatusReasonTimeout, 0)
+		}, true, 504, metav1.StatusReasonTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, p, ask := start(t)

@@ -82,13 +82,15 @@ func (p *Proxy) judge(line []byte, resource string) Handling {
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		} `json:"object"`
 	}
-	if err := json.Unmarshal(bytes.TrimSpace(line), &received); err != nil || !slices.Contains([]string{"ADDED", "MODIFIED", "DELETED"}, received.Type) {
+	if err := json.Unmarshal(bytes.TrimSpace(line), &received); err != nil ||
+		!slices.Contains([]string{"ADDED", "MODIFIED", "DELETED"}, received.Type) {
 		return Pass
 	}
 	p.mu.Lock()
 	name := p.Actor + " hears of " + resource
 	p.counts[name]++
-	e := Event{Actor: p.Actor, Resource: resource, Ordinal: p.counts[name], Type: received.Type, Name: received.Object.Metadata.Name}
+	e := Event{Actor: p.Actor, Resource: resource, Ordinal: p.counts[name], Type: received.Type,
+		Name: received.Object.Metadata.Name}
 	p.events = append(p.events, e)
 	on := p.onEvent
 	p.mu.Unlock()
@@ -100,7 +102,9 @@ func (p *Proxy) judge(line []byte, resource string) Handling {
 
 // readable removes all formats but JSON from the accepted ones.
 func readable(accept string) string {
-	kinds := slices.DeleteFunc(strings.Split(accept, ","), func(kind string) bool { return strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") })
+	kinds := slices.DeleteFunc(strings.Split(accept, ","), func(kind string) bool {
+		return strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor")
+	})
 	if len(kinds) == 0 {
 		return "application/json"
 	}
@@ -113,6 +117,7 @@ func gone() any {
 		Object metav1.Status `json:"object"`
 	}{"ERROR", metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: http.StatusGone, Message: "too old resource version, says the test",
+		Status:   metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: http.StatusGone,
+		Message: "too old resource version, says the test",
 	}}
 }

@@ -37,8 +37,10 @@ func (w Write) String() string {
 // isWrite excludes creations that write nothing, such as reviews, heartbeats, and events, which are sent asynchronously
 // and lost on failure.
 func isWrite(info *request.RequestInfo) bool {
-	return info.IsResourceRequest && slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, info.Verb) &&
-		info.APIGroup != "authentication.k8s.io" && info.APIGroup != "authorization.k8s.io" && info.Subresource != "token" && info.Resource != "leases" && info.Resource != "events"
+	return info.IsResourceRequest &&
+		slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, info.Verb) &&
+		info.APIGroup != "authentication.k8s.io" && info.APIGroup != "authorization.k8s.io" &&
+		info.Subresource != "token" && info.Resource != "leases" && info.Resource != "events"
 }
 
 // A Call is a write in progress, which has to be answered: by Pass, Refuse, Reply or Cut.
@@ -66,7 +68,8 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, info *request.Requ
 	p.mu.Lock()
 	name := p.Actor + " " + info.Verb + " " + resource
 	p.counts[name]++
-	write := Write{Actor: p.Actor, Verb: info.Verb, Resource: resource, Ordinal: p.counts[name], Name: info.Name, Began: time.Now()}
+	write := Write{Actor: p.Actor, Verb: info.Verb, Resource: resource, Ordinal: p.counts[name], Name: info.Name,
+		Began: time.Now()}
 	p.writes = append(p.writes, write)
 	c := &Call{Write: write, proxy: p, at: len(p.writes) - 1, w: w, r: r, body: body}
 	p.underWay++
@@ -91,8 +94,8 @@ func (c *Call) Pass() {
 	c.Reply()
 }
 
-// Forward forwards the write, and stores the response. The process may be gone by then, so ctx limits it, not the context of
-// the request.
+// Forward forwards the write, and stores the response. The process may be gone by then, so ctx limits it, not the
+// context of the request.
 func (c *Call) Forward(ctx context.Context) {
 	on := c.proxy.onward(c.r.Clone(context.WithoutCancel(ctx)), io.NopCloser(bytes.NewReader(c.body)))
 	answer, err := c.proxy.transport.RoundTrip(on.WithContext(ctx))
@@ -129,11 +132,13 @@ func (c *Call) Reply() {
 // Cut closes the connection, without a response. It does not return.
 func (c *Call) Cut() { panic(http.ErrAbortHandler) }
 
-// Refuse responds in place of the API server, which may have received the write or not. With a time it sends Retry-After.
+// Refuse responds in place of the API server, which may have received the write or not. With a time it sends
+// Retry-After.
 func (c *Call) Refuse(code int, reason metav1.StatusReason, retryAfter time.Duration) {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: reason, Code: int32(code), Message: "refused by the test: " + c.String(),
+		Status:   metav1.StatusFailure, Reason: reason, Code: int32(code), Message: "refused by the test: " +
+			c.String(),
 	}
 	if retryAfter > 0 {
 		seconds := int32(retryAfter.Seconds())

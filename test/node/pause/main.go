@@ -1,5 +1,5 @@
-// Command pause is the first process of a pod, whose namespaces it holds, and with the argument "node" the first process of a node. It
-// waits for a signal and reaps orphans.
+// Command pause is the first process of a pod, whose namespaces it holds, and with the argument "node" the first
+// process of a node. It waits for a signal and reaps orphans.
 package main
 
 import (

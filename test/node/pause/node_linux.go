@@ -9,8 +9,8 @@ import (
 // private are folders that programs of a node write to by default.
 var private = []string{"/run", "/var/lib/kubelet", "/var/lib/cni", "/var/log/containers"}
 
-// sysctls of the node's network: forwarding, and the firewall for bridged packets, without which a pod receives no response from a
-// Service on the same node.
+// sysctls of the node's network: forwarding, and the firewall for bridged packets, without which a pod receives no
+// response from a Service on the same node.
 var sysctls = []string{"/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/bridge/bridge-nf-call-iptables"}
 
 // prepare sets up the mounts and sysctls of new namespaces.

@@ -43,9 +43,10 @@ func serve() error {
 	fmt.Println("probe serves")
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	server := &http.Server{Addr: ":8080", ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "hello")
-	})}
+	server := &http.Server{Addr: ":8080", ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "hello")
+		})}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close() // the process exits

@@ -16,7 +16,8 @@ func main() {
 	seed := flag.Uint64("seed", 0, "replay this one, with its trace")
 	workers := flag.Int("workers", 0, "how many at a time; as many as there are cores when 0")
 	most := flag.Int("most", 5, "end after so many violations")
-	often := flag.Bool("often", false, "delete Runs, States, pods and Secrets ten times as often in all histories, and not in one of eight")
+	often := flag.Bool("often", false, "delete Runs, States, pods and Secrets ten times as often in all histories, "+
+		"and not in one of eight")
 	stride := flag.Int("stride", 0, "go through one of so many histories of the small scope instead; all when 1")
 	flag.Parse()
 	if *stride > 0 {
@@ -45,8 +46,10 @@ func main() {
 	began := time.Now()
 	found, s := sim.Histories(*first, *n, *workers, *most, *often)
 	took := time.Since(began)
-	fmt.Printf("%d histories in %s, %.0f a second: %d steps, %d reconciles, %d writes, %d Runs, %d applies, %d resources (%d excused), %d faults\n",
-		*n, took.Round(time.Millisecond), float64(*n)/took.Seconds(), s.Steps, s.Reconciles, s.Writes, s.Runs, s.Applies, s.Creates, s.Excused, s.Faults)
+	fmt.Printf("%d histories in %s, %.0f a second: %d steps, %d reconciles, %d writes, %d Runs, %d applies, %d "+
+		"resources (%d excused), %d faults\n",
+		*n, took.Round(time.Millisecond), float64(*n)/took.Seconds(), s.Steps, s.Reconciles, s.Writes, s.Runs,
+		s.Applies, s.Creates, s.Excused, s.Faults)
 	for _, v := range found {
 		fmt.Println(v)
 		fmt.Println("replay: make sim", replay(v.Seed, *often))

@@ -31,8 +31,8 @@ export interface components {
              */
             spec: {
                 /**
-                 * @description Resume ends the pause that began at a time. A later pause needs another decision. It requires the verb resume on the
-                 *     DriftPause; `cairn drift resume` sets it.
+                 * @description Resume ends the pause that began at a time. A later pause needs another decision. It requires the verb resume on
+                 *     the DriftPause; `cairn drift resume` sets it.
                  */
                 resume?: {
                     /** @description By is the user who decided. The API server rejects any other name. */
@@ -186,8 +186,8 @@ export interface components {
                 groupWait: string;
                 /**
                  * @description Namespaces are the namespaces whose Stacks the messages are about: names, or patterns in which * stands for any
-                 *     characters. Only a Notification in the namespace in which Cairn is installed can set it. At most 100. Default: the
-                 *     namespace of the Notification. Example: ["team-a-*"].
+                 *     characters. Only a Notification in the namespace in which Cairn is installed can set it. At most 100. Default:
+                 *     the namespace of the Notification. Example: ["team-a-*"].
                  */
                 namespaces?: string[];
                 /**
@@ -296,12 +296,12 @@ export interface components {
                 driftReportedAt?: string;
                 /**
                  * @description LastHandledRequest is the last request for a test (annotation cairn.dev/requested-at) whose message is sent, or
-                 *     is in pending.
+                 *     is in pending. A message that was in pending already is sent again at once, in place of a test.
                  */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
-                     *     with another value. A Repository rejects no request.
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry
+                     *     it; request again with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
                     /**
@@ -331,8 +331,9 @@ export interface components {
                     since: string;
                 };
                 /**
-                 * @description Reported are the events that the destination has messages about, or that pending is about, as long as they are true;
-                 *     of applies and destroys those after reportedUntil. At most 2000; further ones are not sent before there are fewer.
+                 * @description Reported are the events that the destination has messages about, or that pending is about, as long as they are
+                 *     true; of applies and destroys those after reportedUntil. At most 2000; further ones are not sent before there are
+                 *     fewer.
                  */
                 reported?: {
                     /**
@@ -361,8 +362,8 @@ export interface components {
                      */
                     stack: string;
                     /**
-                     * @description UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one with
-                     *     the same name.
+                     * @description UID is the UID of the Stack, or of the DriftPause of the namespace. It distinguishes the Stack from another one
+                     *     with the same name.
                      */
                     uid?: string;
                 }[];
@@ -399,15 +400,15 @@ export interface components {
                 /** @description Ref is the branch whose commits become releases. Default: spec.ref of the Repository. Example: main. */
                 ref?: string;
                 /**
-                 * @description Releases is which releases a stage gets. Latest: the newest one that the stage before has completed; releases that
-                 *     did not begin in the stage are skipped. Every: each release, one after another. Default: Latest.
+                 * @description Releases is which releases a stage gets. Latest: the newest one that the stage before has completed; releases
+                 *     that did not begin in the stage are skipped. Every: each release, one after another. Default: Latest.
                  * @default Latest
                  * @enum {string}
                  */
                 releases: "Latest" | "Every";
                 /**
-                 * @description Repository is the Repository whose commits are promoted. The Stacks of all stages must have their code from it. Its
-                 *     spec.allowedNamespaces must include the namespace of the Pipeline. It cannot change.
+                 * @description Repository is the Repository whose commits are promoted. The Stacks of all stages must have their code from it.
+                 *     Its spec.allowedNamespaces must include the namespace of the Pipeline. It cannot change.
                  */
                 repository: {
                     /** @description Name is the name of the Repository. */
@@ -422,9 +423,9 @@ export interface components {
                 stages: {
                     /**
                      * @description CarryApproval lets an approval in the stage before count in this stage. SameShape: if the plan has the addresses,
-                     *     actions and changed attribute paths of the plan that a user approved there for the same release, whatever the values
-                     *     are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the selectors
-                     *     of the two stages name. Default: each plan is approved in this stage.
+                     *     actions and changed attribute paths of the plan that a user approved there for the same release, whatever the
+                     *     values are, and deletes or replaces nothing. Stacks correspond whose labels are the same, without those that the
+                     *     selectors of the two stages name. Default: each plan is approved in this stage.
                      * @enum {string}
                      */
                     carryApproval?: "SameShape";
@@ -437,13 +438,13 @@ export interface components {
                      */
                     promote?: "Automatic" | "Manual";
                     /**
-                     * @description Soak is the time that a release stays in the stage after it is applied and verified, before the stage is complete.
-                     *     It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
+                     * @description Soak is the time that a release stays in the stage after it is applied and verified, before the stage is
+                     *     complete. It begins again after a failure. At most 720h. Default: 0s. Example: 30m.
                      */
                     soak?: string;
                     /**
-                     * @description Stacks selects the Stacks of the stage in the namespace of the Pipeline by their labels. A Stack that several stages
-                     *     select starts no Run. Example: {matchLabels: {env: production}}.
+                     * @description Stacks selects the Stacks of the stage in the namespace of the Pipeline by their labels. A Stack that several
+                     *     stages select starts no Run. Example: {matchLabels: {env: production}}.
                      */
                     stacks: {
                         /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
@@ -478,14 +479,14 @@ export interface components {
                      */
                     verify?: {
                         /**
-                         * @description Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply, and
-                         *     again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count. Drift
-                         *     checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
+                         * @description Drift requires that each affected Stack has no drift after its apply. Cairn checks that at once after the apply,
+                         *     and again every 10 minutes while a check fails. Drift that spec.drift.ignore of the Stack ignores does not count.
+                         *     Drift checks of the Stacks must be enabled. Default: not verified. Example: {timeout: 30m}.
                          */
                         drift?: {
                             /**
-                             * @description Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release does
-                             *     not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
+                             * @description Timeout is the time after which a verification without a result is reported (VerificationOverdue). The release
+                             *     does not fail thereby, and the verification continues. At least 1m and at most 24h. Default: 1h.
                              */
                             timeout?: string;
                         };
@@ -541,8 +542,8 @@ export interface components {
                  */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
-                     *     with another value. A Repository rejects no request.
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry
+                     *     it; request again with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
                     /**
@@ -560,8 +561,8 @@ export interface components {
                  */
                 observedGeneration?: number;
                 /**
-                 * @description Releases are the commits that changed the code of a Stack of the Pipeline, newest first: the last 20, and older ones
-                 *     that a stage has. Commits that were fetched together are one release.
+                 * @description Releases are the commits that changed the code of a Stack of the Pipeline, newest first: the last 20, and older
+                 *     ones that a stage has. Commits that were fetched together are one release.
                  */
                 releases?: {
                     /** @description Author wrote the commit, by name. At most 300 characters. */
@@ -592,7 +593,10 @@ export interface components {
                          * @description PromotedAt is the last time when the stage got the release.
                          */
                         promotedAt: string;
-                        /** @description PromotedBy is the user who promoted it, as the name of a user for RBAC. Unset if the stage promotes automatically. */
+                        /**
+                         * @description PromotedBy is the user who promoted it, as the name of a user for RBAC. Unset if the stage promotes
+                         *     automatically.
+                         */
                         promotedBy?: string;
                     }[];
                     /** @description Subject is the first line of the message of the commit. At most 300 characters. */
@@ -602,8 +606,8 @@ export interface components {
                 stages?: {
                     /**
                      * Format: int32
-                     * @description Affected is the number of Stacks whose code differs between base and the release, and of those that are not known to
-                     *     have applied base.
+                     * @description Affected is the number of Stacks whose code differs between base and the release, and of those that are not known
+                     *     to have applied base.
                      */
                     affected: number;
                     /**
@@ -618,13 +622,13 @@ export interface components {
                      */
                     appliedAt?: string;
                     /**
-                     * @description Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or if
-                     *     the release replaced one that the stage did not complete: all Stacks are affected then.
+                     * @description Base is the release that the stage completed last, with which its release is compared. Unset if there is none, or
+                     *     if the release replaced one that the stage did not complete: all Stacks are affected then.
                      */
                     base?: string;
                     /**
-                     * @description Hold is set after a user promoted an earlier release. The stage gets no release automatically until a user promotes
-                     *     a newer one, or the same one again.
+                     * @description Hold is set after a user promoted an earlier release. The stage gets no release automatically until a user
+                     *     promotes a newer one, or the same one again.
                      */
                     hold?: {
                         /**
@@ -714,8 +718,8 @@ export interface components {
                     commit: string;
                 };
                 /**
-                 * @description MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the Git
-                 *     provider does not report it.
+                 * @description MergeCommit is the ID of the commit of the base that has the pull request. Unset if it is not merged, or if the
+                 *     Git provider does not report it.
                  */
                 mergeCommit?: string;
                 /**
@@ -752,8 +756,8 @@ export interface components {
              */
             status: {
                 /**
-                 * @description Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it affected
-                 *     no Stack.
+                 * @description Apply is what the affected Stacks did with the merge. Unset while the pull request is not merged, and if it
+                 *     affected no Stack.
                  */
                 apply?: {
                     /**
@@ -813,8 +817,8 @@ export interface components {
                             destroy: number;
                             /**
                              * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-                             *     KiB of them.
+                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+                             *     than 8 KiB of them.
                              */
                             differences?: {
                                 /**
@@ -838,10 +842,10 @@ export interface components {
                              */
                             engineVersion?: string;
                             /**
-                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-                             *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-                             *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-                             *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+                             *     outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+                             *     their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+                             *     could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
                              *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                              */
                             fingerprint?: string;
@@ -888,8 +892,8 @@ export interface components {
                                 sensitive?: boolean;
                             }[];
                             /**
-                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                             *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+                             *     the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                              */
                             partial?: string;
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -936,9 +940,9 @@ export interface components {
                             };
                             /**
                              * Format: int32
-                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-                             *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-                             *     forget.
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+                             *     values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+                             *     count in forget.
                              */
                             refresh?: number;
                             /**
@@ -963,13 +967,13 @@ export interface components {
                             script?: boolean;
                             /**
                              * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
-                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-                             *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+                             *     something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
                              */
                             shape?: string;
                             /**
-                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-                             *     time or no longer, or a destroy finds that none of its resources exist any more.
+                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+                             *     first time or no longer, or a destroy finds that none of its resources exist any more.
                              */
                             stateOnly?: boolean;
                             /**
@@ -1023,8 +1027,8 @@ export interface components {
                     }[];
                 };
                 /**
-                 * @description AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a pull
-                 *     request that is merged or closed, it is set only if Cairn requested the merge.
+                 * @description AutomaticMerge is the merge after the apply, if spec.pullRequests.automaticMerge of the Repository is set. Of a
+                 *     pull request that is merged or closed, it is set only if Cairn requested the merge.
                  */
                 automaticMerge?: {
                     /**
@@ -1034,8 +1038,8 @@ export interface components {
                     attempts?: number;
                     /**
                      * Format: date-time
-                     * @description CommandAt is when Cairn read the newest command that applied the pull request. A newer command permits new attempts.
-                     *     Unset without a command.
+                     * @description CommandAt is when Cairn read the newest command that applied the pull request. A newer command permits new
+                     *     attempts. Unset without a command.
                      */
                     commandAt?: string;
                     /** @description Head is the only commit of the head that is merged. */
@@ -1170,13 +1174,13 @@ export interface components {
                     }[];
                 };
                 /**
-                 * @description Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they read
-                 *     outputs that its plans change, by namespace and name. At most 100.
+                 * @description Dependents are Stacks that the pull request does not affect, and that are planned after the merge because they
+                 *     read outputs that its plans change, by namespace and name. At most 100.
                  */
                 dependents?: {
                     /**
-                     * @description Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example: planned
-                     *     after staging/network is applied (vpc).
+                     * @description Message is after which Stacks it is planned, and which outputs are the reason, at most 500 bytes. Example:
+                     *     planned after staging/network is applied (vpc).
                      */
                     message: string;
                     /** @description Name of the Stack. */
@@ -1203,8 +1207,8 @@ export interface components {
                  */
                 headSince?: string;
                 /**
-                 * @description Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands. At
-                 *     most 500.
+                 * @description Holds are the Stacks to which the pull request was applied before its merge, in the order of the first commands.
+                 *     At most 500.
                  */
                 holds?: {
                     /**
@@ -1220,8 +1224,8 @@ export interface components {
                     /** @description Base is the commit of the base that the head is merged into. */
                     base: string;
                     /**
-                     * @description Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in a
-                     *     hold of an earlier version, for which any branch counts.
+                     * @description Branch is that of the base when the user applied it. A merge into another one is a close for the Stack. Unset in
+                     *     a hold of an earlier version, for which any branch counts.
                      */
                     branch?: string;
                     /** @description By is the user who applied it, as the name of a user for RBAC. Example: gitea:git.example.com:bob. */
@@ -1274,8 +1278,8 @@ export interface components {
                         destroy: number;
                         /**
                          * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-                         *     KiB of them.
+                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+                         *     than 8 KiB of them.
                          */
                         differences?: {
                             /**
@@ -1299,10 +1303,10 @@ export interface components {
                          */
                         engineVersion?: string;
                         /**
-                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-                         *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-                         *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-                         *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+                         *     outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+                         *     their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+                         *     could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
                          *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                          */
                         fingerprint?: string;
@@ -1349,8 +1353,8 @@ export interface components {
                             sensitive?: boolean;
                         }[];
                         /**
-                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                         *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+                         *     the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                          */
                         partial?: string;
                         /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -1397,9 +1401,9 @@ export interface components {
                         };
                         /**
                          * Format: int32
-                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-                         *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-                         *     forget.
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+                         *     values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+                         *     count in forget.
                          */
                         refresh?: number;
                         /**
@@ -1424,13 +1428,13 @@ export interface components {
                         script?: boolean;
                         /**
                          * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
-                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-                         *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+                         *     something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
                          */
                         shape?: string;
                         /**
-                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-                         *     time or no longer, or a destroy finds that none of its resources exist any more.
+                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+                         *     first time or no longer, or a destroy finds that none of its resources exist any more.
                          */
                         stateOnly?: boolean;
                         /**
@@ -1583,8 +1587,9 @@ export interface components {
                      */
                     prune?: "Keep" | "Delete";
                     /**
-                     * @description Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the pull
-                     *     request fails. Unset if it would write, or if it has the same error without the merge. Example: RenderingFailed.
+                     * @description Reason is the reason that the StackSet would have after the merge if it then wrote nothing. The status of the
+                     *     pull request fails. Unset if it would write, or if it has the same error without the merge. Example:
+                     *     RenderingFailed.
                      */
                     reason?: string;
                     /**
@@ -1634,7 +1639,10 @@ export interface components {
                         head: string;
                         /** @description PlanDigest is status.plan.digest of the Run whose plan was approved. */
                         planDigest: string;
-                        /** @description Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else now. */
+                        /**
+                         * @description Void is why the approval does not count any more. Unset while it counts. Example: the plan does something else
+                         *     now.
+                         */
                         void?: string;
                     };
                     /**
@@ -1643,14 +1651,15 @@ export interface components {
                      */
                     awaitsCommand?: boolean;
                     /**
-                     * @description Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which the
-                     *     last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
+                     * @description Backend is the type of the engine's backend that has the state. The plan gets Cairn's copy of the state, which
+                     *     the last Run of the Stack read: it does not show what users changed there since. Unset if Cairn keeps the state.
                      *     Example: s3.
                      */
                     backend?: string;
                     /**
-                     * @description Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and that
-                     *     another Stack of the pull request adds. The message names both. The status of the pull request does not fail.
+                     * @description Deferred: the Stack cannot be planned before the merge, because it reads an output that does not exist yet and
+                     *     that another Stack of the pull request adds. The message names both. The status of the pull request does not
+                     *     fail.
                      */
                     deferred?: boolean;
                     /**
@@ -1720,8 +1729,8 @@ export interface components {
                         destroy: number;
                         /**
                          * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-                         *     KiB of them.
+                         *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+                         *     than 8 KiB of them.
                          */
                         differences?: {
                             /**
@@ -1745,10 +1754,10 @@ export interface components {
                          */
                         engineVersion?: string;
                         /**
-                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-                         *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-                         *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-                         *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                         * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+                         *     outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+                         *     their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+                         *     could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
                          *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                          */
                         fingerprint?: string;
@@ -1795,8 +1804,8 @@ export interface components {
                             sensitive?: boolean;
                         }[];
                         /**
-                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                         *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+                         * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+                         *     the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                          */
                         partial?: string;
                         /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -1843,9 +1852,9 @@ export interface components {
                         };
                         /**
                          * Format: int32
-                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-                         *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-                         *     forget.
+                         * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+                         *     values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+                         *     count in forget.
                          */
                         refresh?: number;
                         /**
@@ -1870,13 +1879,13 @@ export interface components {
                         script?: boolean;
                         /**
                          * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
-                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-                         *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                         *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+                         *     something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
                          */
                         shape?: string;
                         /**
-                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-                         *     time or no longer, or a destroy finds that none of its resources exist any more.
+                         * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+                         *     first time or no longer, or a destroy finds that none of its resources exist any more.
                          */
                         stateOnly?: boolean;
                         /**
@@ -1938,8 +1947,8 @@ export interface components {
                     /** @description RunUID is the UID of the Run. */
                     runUID?: string;
                     /**
-                     * @description Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while the
-                     *     comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
+                     * @description Shown is since when the comment of Cairn has the plan. A review that is not newer approves nothing. Unset while
+                     *     the comment does not have it, and unless spec.pullRequests.carryApproval.from of the Repository lists Reviews.
                      */
                     shown?: {
                         /** @description Fingerprint is that of the plan. Another plan with this fingerprint does the same. */
@@ -1948,14 +1957,14 @@ export interface components {
                         head: string;
                         /**
                          * Format: date-time
-                         * @description Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject ended
-                         *     the approvals before it.
+                         * @description Since is when the Git provider received it, by the clock of the Git provider, or when a comment /cairn reject
+                         *     ended the approvals before it.
                          */
                         since: string;
                     };
                     /**
-                     * @description UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that the
-                     *     plan includes them. Unset if there was none. Example: net-2.
+                     * @description UnappliedRun is the Run of the Stack with changes of the base that were not applied when the plan ended, so that
+                     *     the plan includes them. Unset if there was none. Example: net-2.
                      */
                     unappliedRun?: string;
                 }[];
@@ -2094,15 +2103,16 @@ export interface components {
                      */
                     apply: "AfterMerge" | "BeforeMerge";
                     /**
-                     * @description AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its newest
-                     *     head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the Git
-                     *     provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method: Squash}.
+                     * @description AutomaticMerge merges a pull request at the Git provider once each Stack that it changes is applied from its
+                     *     newest head by /cairn apply, and no apply failed. Who may apply can then have it merged, within the rules of the
+                     *     Git provider for the user of the token. Requires apply: BeforeMerge. Unset: a user merges. Example: {method:
+                     *     Squash}.
                      */
                     automaticMerge?: {
                         /**
-                         * @description Method is how the Git provider merges it: Merge with a merge commit, Squash, or Rebase. The repository has to allow
-                         *     it. At GitLab, the project decides between Merge and Rebase, so that only Merge and Squash are supported there.
-                         *     Example: Squash.
+                         * @description Method is how the Git provider merges it: Merge with a merge commit, Squash, or Rebase. The repository has to
+                         *     allow it. At GitLab, the project decides between Merge and Rebase, so that only Merge and Squash are supported
+                         *     there. Example: Squash.
                          * @enum {string}
                          */
                         method: "Merge" | "Squash" | "Rebase";
@@ -2148,8 +2158,8 @@ export interface components {
                     drafts: "Plan" | "Skip";
                     /**
                      * @description HoldTimeout is how long a pull request that is applied before its merge holds a Stack, from the command on. After
-                     *     it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the end
-                     *     of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
+                     *     it, the Stack goes back to the base as after a close: by a plan that waits for an approval, and not before the
+                     *     end of an apply in progress. A change is for later commands. At least 1m and at most 720h. Default: 72h.
                      * @default 72h
                      */
                     holdTimeout: string;
@@ -2172,18 +2182,18 @@ export interface components {
                      */
                     provider: "Gitea" | "Forgejo" | "GitHub" | "GitLab" | "Bitbucket" | "BitbucketDataCenter";
                     /**
-                     * @description RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each head
-                     *     is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
-                     *     repository can have code planned in the pull request of another user, since a Git provider does not prove who wrote
-                     *     a commit. Default: false.
+                     * @description RequireCommand requires a comment /cairn plan with the head commit, by a user with the verb plan, before each
+                     *     head is planned, also if that user opened the pull request. Without it, a user who can push to a branch of the
+                     *     repository can have code planned in the pull request of another user, since a Git provider does not prove who
+                     *     wrote a commit. Default: false.
                      */
                     requireCommand?: boolean;
                     /**
-                     * @description Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review of
-                     *     the head commit approves it, by another user than the one who opened it, and the Git provider requires no other
-                     *     review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head lacks
-                     *     changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on a merge.
-                     *     Default: none.
+                     * @description Requirements are what a pull request needs when /cairn apply would apply it before its merge. Approved: a review
+                     *     of the head commit approves it, by another user than the one who opened it, and the Git provider requires no
+                     *     other review. Mergeable: the Git provider would merge it now. Undiverged: no commit of the base that the head
+                     *     lacks changes the code of the Stack. What cannot be read is not met. They are for commands, and have no effect on
+                     *     a merge. Default: none.
                      */
                     requirements?: ("Approved" | "Mergeable" | "Undiverged")[];
                     /** @description Runner is the default of spec.pullRequests.runner for Stacks in the namespace of the Repository. */
@@ -2345,8 +2355,8 @@ export interface components {
                     };
                     /**
                      * @description StatusContext is the name of the aggregate commit status, and begins those of Stacks. Set another one if a second
-                     *     Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each name.
-                     *     Example: cairn-staging. Default: cairn.
+                     *     Repository or cluster plans pull requests of the same Git repository, since a commit has one status for each
+                     *     name. Example: cairn-staging. Default: cairn.
                      * @default cairn
                      */
                     statusContext: string;
@@ -2457,8 +2467,8 @@ export interface components {
                 /** @description LastHandledRequest is the last request for a fetch (annotation cairn.dev/requested-at) after which a fetch ended. */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
-                     *     with another value. A Repository rejects no request.
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry
+                     *     it; request again with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
                     /**
@@ -2511,15 +2521,16 @@ export interface components {
             /** @description Spec declares the operation. It is immutable except for approval, rejection and cancel. */
             spec: {
                 /**
-                 * @description AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before its
-                 *     merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run leaves what
-                 *     that applied, so that its plan requires an approval. Unset if there is none. Example: pull request 12, which was
-                 *     closed without a merge.
+                 * @description AfterHold describes what the Stack had instead of the code of its source: a pull request that was applied before
+                 *     its merge and was not merged, or the release of a Pipeline that does not select the Stack any more. The Run
+                 *     leaves what that applied, so that its plan requires an approval. Unset if there is none. Example: pull request
+                 *     12, which was closed without a merge.
                  */
                 afterHold?: string;
                 /**
                  * @description AfterPartial is the Run before this one, which applied a plan that did not have all changes of the code, or that
-                 *     accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example: net-7.
+                 *     accepted drift. The plan of this Run has the rest, and requires an approval. Unset if there is none. Example:
+                 *     net-7.
                  */
                 afterPartial?: string;
                 /**
@@ -2574,11 +2585,15 @@ export interface components {
                      *     e-mail address in the commit, which is not verified. Example: alice@example.com.
                      */
                     name: string;
-                    /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */
+                    /**
+                     * @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example:
+                     *     1f3c2ab.
+                     */
                     of?: string;
                     /**
                      * @description Users are the names under which the API server can know an author or committer, in lower case: the name, the
-                     *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com, alice].
+                     *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com,
+                     *     alice].
                      */
                     users?: string[];
                 }[];
@@ -2639,8 +2654,8 @@ export interface components {
                  */
                 pullRequest?: {
                     /**
-                     * @description DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its destruction
-                     *     uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
+                     * @description DestroyInputsDigest is the inputs digest of the last apply of the Stack, whose variables a plan of its
+                     *     destruction uses. Set if the pull request deletes the directory of the Stack: the Run then plans the destruction.
                      */
                     destroyInputsDigest?: string;
                     /** @description Name of the PullRequest. */
@@ -2770,10 +2785,10 @@ export interface components {
                      */
                     requestRequired?: boolean;
                     /**
-                     * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover (the
-                     *     Stack never applied the state), Orphans (the plan may create resources twice), Changes (spec.requireApprovalFor),
-                     *     Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and PlanOptions (spec.planOptions or
-                     *     spec.afterPartial).
+                     * @description RequiredBy are the rules that require the approval: Apply (spec.apply is not Automatic), SelfApproval, Takeover
+                     *     (the Stack never applied the state), Orphans (the plan may create resources twice), Changes
+                     *     (spec.requireApprovalFor), Unverified (Cairn cannot read the plan), Policy, AfterHold (spec.afterHold) and
+                     *     PlanOptions (spec.planOptions or spec.afterPartial).
                      */
                     requiredBy?: string[];
                     /**
@@ -3002,8 +3017,8 @@ export interface components {
                     destroy: number;
                     /**
                      * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-                     *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-                     *     KiB of them.
+                     *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+                     *     than 8 KiB of them.
                      */
                     differences?: {
                         /**
@@ -3027,10 +3042,10 @@ export interface components {
                      */
                     engineVersion?: string;
                     /**
-                     * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-                     *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-                     *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-                     *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                     * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+                     *     outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+                     *     their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+                     *     could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
                      *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                      */
                     fingerprint?: string;
@@ -3077,8 +3092,8 @@ export interface components {
                         sensitive?: boolean;
                     }[];
                     /**
-                     * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                     *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+                     * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+                     *     the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                      */
                     partial?: string;
                     /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -3125,9 +3140,9 @@ export interface components {
                     };
                     /**
                      * Format: int32
-                     * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-                     *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-                     *     forget.
+                     * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+                     *     values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+                     *     count in forget.
                      */
                     refresh?: number;
                     /**
@@ -3152,13 +3167,13 @@ export interface components {
                     script?: boolean;
                     /**
                      * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
-                     *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-                     *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                     *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+                     *     something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
                      */
                     shape?: string;
                     /**
-                     * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-                     *     time or no longer, or a destroy finds that none of its resources exist any more.
+                     * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+                     *     first time or no longer, or a destroy finds that none of its resources exist any more.
                      */
                     stateOnly?: boolean;
                     /**
@@ -3206,8 +3221,8 @@ export interface components {
                     };
                 };
                 /**
-                 * @description Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one is
-                 *     not met, nothing is applied. Unset before.
+                 * @description Requirements are those of spec.requirements, as Cairn evaluated them when the apply would start. As long as one
+                 *     is not met, nothing is applied. Unset before.
                  */
                 requirements?: {
                     /**
@@ -3242,8 +3257,8 @@ export interface components {
                 retries?: number;
                 /**
                  * Format: date-time
-                 * @description WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens within a
-                 *     year.
+                 * @description WindowOpensAt is when the window opens that the Run waits for. Unset if it waits for none, or if none opens
+                 *     within a year.
                  */
                 windowOpensAt?: string;
             };
@@ -3294,8 +3309,8 @@ export interface components {
             };
         };
         /**
-         * @description StackPolicy has windows and policies for all Stacks of its namespace that have certain labels. They are in addition to
-         *     those of the Stacks themselves, so a StackPolicy can only restrict.
+         * @description StackPolicy has windows and policies for all Stacks of its namespace that have certain labels. They are in addition
+         *     to those of the Stacks themselves, so a StackPolicy can only restrict.
          */
         StackPolicy: {
             /**
@@ -3317,8 +3332,8 @@ export interface components {
             /** @description Spec declares the restrictions and the Stacks that they apply to. */
             spec: {
                 /**
-                 * @description Policies are evaluated for each plan with changes, in addition to those of spec.policies of the Stack. The ConfigMaps
-                 *     are in the namespace of the StackPolicy. A change plans each selected Stack. At most 20. Example:
+                 * @description Policies are evaluated for each plan with changes, in addition to those of spec.policies of the Stack. The
+                 *     ConfigMaps are in the namespace of the StackPolicy. A change plans each selected Stack. At most 20. Example:
                  *     [{configMap: {name: rules}}].
                  */
                 policies?: {
@@ -3360,8 +3375,9 @@ export interface components {
                     };
                 };
                 /**
-                 * @description Windows are time spans in which plans, applies and destroys can, or cannot, start, as in spec.windows of a Stack. An
-                 *     operation starts only when the windows of the Stack, and those of each StackPolicy that selects it, allow it. At most
+                 * @description Windows are time spans in which plans, applies and destroys can, or cannot, start, as in spec.windows of a Stack.
+                 *     An operation starts only when the windows of the Stack, and those of each StackPolicy that selects it, allow it.
+                 *     At most
                  *     20. Example: [{kind: Deny, schedule: "0 0 20 12 *", duration: 336h}].
                  */
                 windows?: {
@@ -3524,18 +3540,18 @@ export interface components {
                  */
                 drift?: {
                     /**
-                     * @description ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift and
-                     *     corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
+                     * @description ApplyFor limits onDrift: Apply to drift that has no other kinds of change than these. Cairn reports other drift
+                     *     and corrects nothing of it, also if only a part of it is of another kind, is ignored, or is not in
                      *     status.drift.differences. If the plan of the Run that corrects drift has another kind of change, it waits for an
-                     *     approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as Delete.
-                     *     Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
+                     *     approval. A replacement counts as Replace alone. A resource that the Run only removes from the state counts as
+                     *     Delete. Changes of outputs and moves do not count. At most 5. Default: empty, all kinds. Example: [Update].
                      */
                     applyFor?: ("Create" | "Update" | "Replace" | "Delete" | "Action" | "StackDeletion")[];
                     /**
                      * @description Ignore lists differences that do not count as drift. A check that finds no others does not set the condition
-                     *     Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it with
-                     *     all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity], reason: set
-                     *     by the autoscaler}].
+                     *     Drifted. What is ignored is listed in status.drift.differences, and does not change plans: an apply corrects it
+                     *     with all else. At most 50. Example: [{addresses: ["aws_autoscaling_group.*"], attributes: [desired_capacity],
+                     *     reason: set by the autoscaler}].
                      */
                     ignore?: {
                         /**
@@ -3854,14 +3870,14 @@ export interface components {
                  *     who requested the Run, changed the Stack, its Repository or its state, or wrote a commit. It requires an
                  *     approval for every plan with changes, even if apply is Automatic. If not all of these users are known, an
                  *     approval requires a Run that another user requested. If no user caused the change, as with drift or a
-                 *     changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it, until another user approves a
-                 *     plan that is then applied. Default: false. Example: true.
+                 *     changed Secret, any user with the verb approve can approve. The State keeps the rule when a user removes it,
+                 *     until another user approves a plan that is then applied. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
                 /**
                  * @description PullRequests configures the plans of the Stack for pull requests, if the Repository has spec.pullRequests. If
-                 *     unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have its
-                 *     backend.
+                 *     unset, they run without the ServiceAccount, the environment and the pod template of the Stack. They never have
+                 *     its backend.
                  */
                 pullRequests?: {
                     /**
@@ -4185,9 +4201,9 @@ export interface components {
                      * @description Template is a strategic merge patch for the pod, of kind PodTemplate. It can set labels, annotations,
                      *     nodeSelector, tolerations, affinity, volumes, imagePullSecrets, dnsConfig and init containers (with
                      *     restartPolicy: Always as sidecars). It can also set env, volumeMounts and securityContext of the
-                     *     container engine. Cairn rejects unknown fields and fields that it manages itself: see docs/how-to/pod-templates.md.
-                     *     The pod must meet the Pod Security Standard "restricted" unless the installation allows more. At most 64
-                     *     KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+                     *     container engine. Cairn rejects unknown fields and fields that it manages itself: see
+                     *     docs/how-to/pod-templates.md. The pod must meet the Pod Security Standard "restricted" unless the installation
+                     *     allows more. At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
                      */
                     template?: Record<string, never>;
                 };
@@ -4463,8 +4479,8 @@ export interface components {
                      */
                     destroy: number;
                     /**
-                     * @description Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are known;
-                     *     then none is ignored. At most 100.
+                     * @description Differences are all changes of the plan of the Run, those that are ignored among them. Unset if not all are
+                     *     known; then none is ignored. At most 100.
                      */
                     differences?: {
                         /**
@@ -4652,8 +4668,8 @@ export interface components {
                             destroy: number;
                             /**
                              * @description Differences are all changes of the plan of a Run that only plans, with the attributes that they change. Unset for
-                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more than 8
-                             *     KiB of them.
+                             *     other Runs, and if not all are known: Cairn could not read the plan file, or there are more than 100, or more
+                             *     than 8 KiB of them.
                              */
                             differences?: {
                                 /**
@@ -4677,10 +4693,10 @@ export interface components {
                              */
                             engineVersion?: string;
                             /**
-                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and outputs
-                             *     with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of their Runs,
-                             *     such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it could not read
-                             *     the plan file, the plan has members of a newer engine, or a script applies it. Example:
+                             * @description Fingerprint is the same for two plans of this installation that do the same: equal changes of resources and
+                             *     outputs with all values, moves, imports, actions, provisioners and configuration of providers. The inputs of
+                             *     their Runs, such as the environment, are not part of it. Unset if Cairn cannot compare the plan with others: it
+                             *     could not read the plan file, the plan has members of a newer engine, or a script applies it. Example:
                              *     5f0c9d1e7a3b4c28a1f0e6d2b3c4d5e6.
                              */
                             fingerprint?: string;
@@ -4727,8 +4743,8 @@ export interface components {
                                 sensitive?: boolean;
                             }[];
                             /**
-                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only the
-                             *     targets module.net. After an apply of such a plan, Cairn plans all that is declared.
+                             * @description Partial is why the plan does not have all changes of the code. Unset for a complete plan. Example: it has only
+                             *     the targets module.net. After an apply of such a plan, Cairn plans all that is declared.
                              */
                             partial?: string;
                             /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
@@ -4775,9 +4791,9 @@ export interface components {
                             };
                             /**
                              * Format: int32
-                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new values
-                             *     to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist count in
-                             *     forget.
+                             * @description Refresh is the number of resources that changed outside of Cairn, and of which the apply only writes the new
+                             *     values to the state (spec.planOptions.refreshOnly). No other number includes it. Resources that no longer exist
+                             *     count in forget.
                              */
                             refresh?: number;
                             /**
@@ -4802,13 +4818,13 @@ export interface components {
                             script?: boolean;
                             /**
                              * @description Shape is the same for two plans of this installation that change the same in the same way, with whatever
-                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets something,
-                             *     does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
+                             *     values: equal addresses, actions and paths of attributes. Unset if the plan deletes, replaces or forgets
+                             *     something, does not have all changes, or has no fingerprint. Example: 0b7d51e2c94f4a0f8d3e6a1b2c5d7f90.
                              */
                             shape?: string;
                             /**
-                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the first
-                             *     time or no longer, or a destroy finds that none of its resources exist any more.
+                             * @description StateOnly is true if the apply changes nothing but the state: the code encrypts it with another key, for the
+                             *     first time or no longer, or a destroy finds that none of its resources exist any more.
                              */
                             stateOnly?: boolean;
                             /**
@@ -4907,7 +4923,10 @@ export interface components {
                     /** @description UID is the UID of the Run. It distinguishes the Run from another one with the same name. */
                     uid: string;
                 }[];
-                /** @description Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is none. */
+                /**
+                 * @description Hold is the pull request whose code the Stack has, since a user applied it before its merge. Unset if there is
+                 *     none.
+                 */
                 hold?: {
                     /** @description Base is the commit of the base that the head is merged into. */
                     base: string;
@@ -4915,8 +4934,8 @@ export interface components {
                     by: string;
                     /**
                      * Format: date-time
-                     * @description Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the hold
-                     *     ends when the base is fetched.
+                     * @description Deadline is when the hold ends, unless an apply is in progress then. Unset once the pull request is merged: the
+                     *     hold ends when the base is fetched.
                      */
                     deadline?: string;
                     /** @description Head is the commit of the head that is applied. A newer head is applied after another command. */
@@ -4955,11 +4974,14 @@ export interface components {
                  *     engine. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
                  */
                 inputsDigest?: string;
-                /** @description LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected. */
+                /**
+                 * @description LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or
+                 *     rejected.
+                 */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
-                     *     with another value. A Repository rejects no request.
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry
+                     *     it; request again with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
                     /**
@@ -4999,9 +5021,9 @@ export interface components {
                     version: number;
                 };
                 /**
-                 * @description Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does not
-                 *     select the Stack any more, it stays until other inputs are applied: each plan waits for an approval meanwhile. Unset
-                 *     if there is none.
+                 * @description Release is the release of the stage of a Pipeline that selects the Stack. After the Pipeline is deleted, or does
+                 *     not select the Stack any more, it stays until other inputs are applied: each plan waits for an approval
+                 *     meanwhile. Unset if there is none.
                  */
                 release?: {
                     /** @description Commit is the commit that the stage has. inputsDigest is that of the code of this commit. */
@@ -5052,7 +5074,8 @@ export interface components {
                  */
                 retry?: {
                     /**
-                     * @description Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only plans.
+                     * @description Operation is the operation that the retry requests: Apply or Destroy. If spec.apply is Never, an apply only
+                     *     plans.
                      * @enum {string}
                      */
                     operation: "Apply" | "Plan" | "Destroy" | "Shell";
@@ -5117,8 +5140,8 @@ export interface components {
                 /** @description Unapplied are the users who changed the inputs since they were applied. A Run has them in spec.causedBy. */
                 unapplied?: {
                     /**
-                     * @description Commit is the commit of the last apply, or the first one that was read. Later commits are not applied. Unset if the
-                     *     code is not from git.
+                     * @description Commit is the commit of the last apply, or the first one that was read. Later commits are not applied. Unset if
+                     *     the code is not from git.
                      */
                     commit?: string;
                     /** @description Contributors are the users. The authors of commits are those of the newest Run. At most 50. */
@@ -5133,11 +5156,15 @@ export interface components {
                          *     e-mail address in the commit, which is not verified. Example: alice@example.com.
                          */
                         name: string;
-                        /** @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example: 1f3c2ab. */
+                        /**
+                         * @description Of is the newest change of the user: a generation of the spec, a commit, or a version of the State. Example:
+                         *     1f3c2ab.
+                         */
                         of?: string;
                         /**
                          * @description Users are the names under which the API server can know an author or committer, in lower case: the name, the
-                         *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com, alice].
+                         *     e-mail address, and its part before the @. Unset for other kinds. Example: [alice smith, alice@example.com,
+                         *     alice].
                          */
                         users?: string[];
                     }[];
@@ -5147,8 +5174,8 @@ export interface components {
                      */
                     generation?: number;
                     /**
-                     * @description InputsDigest is the digest of the inputs of the last apply that succeeded. When the inputs are the same again, the
-                     *     changes are reverted and contributors is empty. Unset if no apply succeeded. Example: sha256:1f3c....
+                     * @description InputsDigest is the digest of the inputs of the last apply that succeeded. When the inputs are the same again,
+                     *     the changes are reverted and contributors is empty. Unset if no apply succeeded. Example: sha256:1f3c....
                      */
                     inputsDigest?: string;
                     /**
@@ -5182,8 +5209,8 @@ export interface components {
                     stacks?: string[];
                 }[];
                 /**
-                 * @description VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from each.
-                 *     Unset if there is none.
+                 * @description VariableSets are the VariableSets that select the Stack, by name, with the names of the values that come from
+                 *     each. Unset if there is none.
                  */
                 variableSets?: {
                     /** @description Env are the names of the environment variables whose value comes from the VariableSet. Example: [AWS_REGION]. */
@@ -5250,8 +5277,8 @@ export interface components {
                         marker?: string;
                         /**
                          * @description SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
-                         *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
-                         *     repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+                         *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to
+                         *     the repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
                          */
                         settingsFile?: string;
                     };
@@ -5279,8 +5306,8 @@ export interface components {
                             marker?: string;
                             /**
                              * @description SettingsFile is the name of a file in a directory with settings of its Stack: variables, variable files,
-                             *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to the
-                             *     repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
+                             *     dependencies and triggers, which are added to those of the template. It can set nothing else: users who push to
+                             *     the repository write it. A directory without the file has the template alone. Default: none. Example: cairn.yaml.
                              */
                             settingsFile?: string;
                         };
@@ -5288,8 +5315,8 @@ export interface components {
                         list?: Record<string, never>[];
                     }[];
                     /**
-                     * @description Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the units
-                     *     that its dependency and dependencies blocks name in spec.dependsOn.
+                     * @description Terragrunt are the directories of the Repository with a Terragrunt unit. The Stack of a unit gets those of the
+                     *     units that its dependency and dependencies blocks name in spec.dependsOn.
                      */
                     terragrunt?: {
                         /**
@@ -5302,14 +5329,15 @@ export interface components {
                     };
                 }[];
                 /**
-                 * @description Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack, and
-                 *     not afterwards. It restores all other fields of the template. Each is a path of field names.
+                 * @description Ignore are the fields of existing Stacks that users may change. The StackSet sets them when it creates a Stack,
+                 *     and not afterwards. It restores all other fields of the template. Each is a path of field names.
                  *     Example: [spec.suspend].
                  */
                 ignore?: string[];
                 /**
-                 * @description MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks. If
-                 *     more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default: 10%.
+                 * @description MaxDeletions is how many Stacks of this StackSet may disappear at once: a number, or a percentage of its Stacks.
+                 *     If more do, it suspends and deletes none, and reports it. A percentage above 0% permits at least one. Default:
+                 *     10%.
                  */
                 maxDeletions?: number | string;
                 /**
@@ -5319,7 +5347,8 @@ export interface components {
                  */
                 maxStacks: number;
                 /**
-                 * @description Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default: Create.
+                 * @description Mode is Create or Preview. Preview writes nothing but the status, which lists what Create would do. Default:
+                 *     Create.
                  * @default Create
                  * @enum {string}
                  */
@@ -5338,17 +5367,17 @@ export interface components {
                     to: string;
                 }[];
                 /**
-                 * @description Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a StackGrant for
-                 *     StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in its own namespace.
-                 *     Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as they are and are not
-                 *     written any more. At most 10. Example: [shop-dev, shop-prod].
+                 * @description Namespaces are the other namespaces in which template.metadata.namespace can place Stacks. Each needs a
+                 *     StackGrant for StackSets of this namespace. The user who writes this StackSet needs the same verbs in each as in
+                 *     its own namespace. Stacks in a namespace that is removed from the list, or whose StackGrant is deleted, stay as
+                 *     they are and are not written any more. At most 10. Example: [shop-dev, shop-prod].
                  */
                 namespaces?: string[];
                 /**
                  * @description Prune is what happens with a Stack that is not generated any more. Keep suspends it. Delete suspends it too, and
-                 *     deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each deletion
-                 *     is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an approval.
-                 *     Default: Keep.
+                 *     deletes it once a user with the verb destroy has confirmed the exact list (cairn confirm-deletions); each
+                 *     deletion is then subject to the deletionPolicy of the Stack, and a plan that destroys its resources waits for an
+                 *     approval. Default: Keep.
                  * @default Keep
                  * @enum {string}
                  */
@@ -5356,8 +5385,8 @@ export interface components {
                 /** @description Ref is the branch, tag or commit whose directories are listed. Default: spec.ref of the Repository. */
                 ref?: string;
                 /**
-                 * @description Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace of
-                 *     the StackSet. Required for directories.
+                 * @description Repository is the Repository whose directories are listed. Its spec.allowedNamespaces must include the namespace
+                 *     of the StackSet. Required for directories.
                  */
                 repository?: {
                     /** @description Name is the name of the Repository. */
@@ -5424,8 +5453,8 @@ export interface components {
                  */
                 template: {
                     /**
-                     * @description Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset too, and
-                     *     cairn.dev/stackset-namespace in another namespace.
+                     * @description Metadata contains the name, the labels and the annotations of the Stacks. They get the label cairn.dev/stackset
+                     *     too, and cairn.dev/stackset-namespace in another namespace.
                      */
                     metadata: {
                         /** @description Annotations of the Stacks. Values can contain expressions. Annotations of cairn.dev are rejected. */
@@ -5440,7 +5469,10 @@ export interface components {
                         labels?: {
                             [key: string]: string;
                         };
-                        /** @description Name is the name of each Stack. Different items must have different names. Example: "${params.env}-${params.name}". */
+                        /**
+                         * @description Name is the name of each Stack. Different items must have different names. Example:
+                         *     "${params.env}-${params.name}".
+                         */
                         name: string;
                         /**
                          * @description Namespace is the namespace of each Stack: that of the StackSet, or one of spec.namespaces. Any other value is an
@@ -5514,7 +5546,10 @@ export interface components {
                      * @description Count is the number of Stacks.
                      */
                     count: number;
-                    /** @description Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms it. */
+                    /**
+                     * @description Digest identifies the exact list of Stacks, by name and UID. The annotation cairn.dev/confirm-deletions confirms
+                     *     it.
+                     */
                     digest: string;
                     /** @description Names are the names of the first 20 Stacks; of those in other namespaces NAMESPACE/NAME. */
                     names: string[];
@@ -5538,8 +5573,8 @@ export interface components {
                  */
                 gone: number;
                 /**
-                 * @description Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only with
-                 *     an order.
+                 * @description Groups are the groups of spec.rollout.order, in their order, and then the Stacks that no selector matches. Only
+                 *     with an order.
                  */
                 groups?: {
                     /**
@@ -5979,8 +6014,8 @@ export interface components {
                 }[];
                 /**
                  * @description StackSelector selects Stacks of the namespace by their labels. {} selects all of them. Users who push to the
-                 *     repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no others.
-                 *     Example: {matchLabels: {env: prod}}.
+                 *     repository of a StackSet choose the values of labels whose names begin with directory.cairn.dev/, and of no
+                 *     others. Example: {matchLabels: {env: prod}}.
                  */
                 stackSelector: {
                     /** @description matchExpressions is a list of label selector requirements. The requirements are ANDed. */
@@ -6012,8 +6047,8 @@ export interface components {
                 /**
                  * @description Variables are the values of input variables of the code, as in spec.variables of a Stack, which takes precedence.
                  *     They take precedence over spec.variableFiles. The code of each selected Stack must declare them. valueFrom.stack
-                 *     is not supported. If two VariableSets have the same name for a Stack that does not set it, the Stack starts no Run.
-                 *     At most 100. Example: [{name: region, value: eu-west-1}].
+                 *     is not supported. If two VariableSets have the same name for a Stack that does not set it, the Stack starts no
+                 *     Run. At most 100. Example: [{name: region, value: eu-west-1}].
                  */
                 variables?: {
                     /** @description Name is the name of the variable as the code declares it. */

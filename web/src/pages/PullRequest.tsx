@@ -102,7 +102,7 @@ export default function PullRequest() {
       {status.automaticMerge && (
         <Section title="Automatic merge">
           <p className="p-3 break-words">
-            <Badge>{status.automaticMerge.state}</Badge> {safe(status.automaticMerge.message ?? "")}
+            <Badge>{status.automaticMerge.state}</Badge> {safe(status.automaticMerge.message ?? '')}
           </p>
         </Section>
       )}

@@ -23,7 +23,8 @@ import (
 func access(
 	ctx context.Context, c client.Client, plane *dev.ControlPlane, process, data string, namespaces []string,
 ) (kubeconfig string, err error) {
-	a := chart.Access{Account: "cairn-" + process, Namespace: systemNamespace, Halves: []string{process}, Watched: namespaces}
+	a := chart.Access{Account: "cairn-" + process, Namespace: systemNamespace, Halves: []string{process},
+		Watched: namespaces}
 	if process == "serve" {
 		a.Account, a.Halves = "cairn", []string{"operator", "server"}
 	}
@@ -60,7 +61,8 @@ func filledByCairn() []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		bare(corev1.SchemeGroupVersion.WithKind("Secret"), systemNamespace, "cairn-keys"),
 		bare(corev1.SchemeGroupVersion.WithKind("ConfigMap"), "kube-public", "cairn"),
-		bare(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, systemNamespace, "cairn-operator"),
+		bare(schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, systemNamespace,
+			"cairn-operator"),
 	}
 }
 

@@ -106,8 +106,10 @@ func dataFolder(data string) (path string, remove func(), err error) {
 	return path, func() { _ = os.RemoveAll(path) }, err // a temporary directory may remain
 }
 
-// newCluster creates the node and the processes of a control plane in which Cairn is installed, but does not start them.
-func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane, c client.WithWatch) (*cluster, error) {
+// newCluster creates the node and the processes of a control plane in which Cairn is installed, but does not start
+// them.
+func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane, c client.WithWatch) (*cluster,
+	error) {
 	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
 		return nil, err
 	}

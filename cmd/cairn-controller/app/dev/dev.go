@@ -36,10 +36,11 @@ type options struct {
 
 // addFlags adds the flags that dev and demo share.
 func (o *options) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.data, "data", "", "directory for all data, which the next start uses again; default: a temporary one")
+	f.StringVar(&o.data, "data", "",
+		"directory for all data, which the next start uses again; default: a temporary one")
 	f.StringVar(&o.bin, "bin", "",
-		"`directory` with etcd, kube-apiserver, kube-controller-manager and tofu, as `make tools` builds them; default: "+
-			"CAIRN_BIN, or cairn/bin in your cache directory")
+		"`directory` with etcd, kube-apiserver, kube-controller-manager and tofu, as `make tools` builds "+
+			"them; default: CAIRN_BIN, or cairn/bin in your cache directory")
 }
 
 // processes returns Cairn's processes, as subcommands of cairn-controller.
@@ -92,13 +93,14 @@ cairn-controller server. Their process IDs are in the data directory: serve.pid,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "file for the kubeconfig; default: kubeconfig in the data directory")
 	f.BoolVar(&o.split, "split", false, "run the operator and the server as separate processes")
 	f.StringSliceVar(&o.namespaces, "namespaces", nil,
-		"namespaces of the Stacks that Cairn reconciles, with Roles in them in place of ClusterRoles; creates those that "+
-			"do not exist; default: all")
+		"namespaces of the Stacks that Cairn reconciles, with Roles in them in place of ClusterRoles; creates "+
+			"those that do not exist; default: all")
 	f.BoolVar(&o.bare, "bare", false,
 		"run only the API server with Cairn's CRDs, without a node and Cairn, and write a kubeconfig for the "+
 			"ServiceAccount of each process to the data directory")
 	f.BoolVar(&o.auditReads, "audit-reads", false,
-		"record all requests to the API server in controlplane/audit.log of the data directory, in place of writes alone")
+		"record all requests to the API server in controlplane/audit.log of the data directory, in place of "+
+			"writes alone")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
 	cmd.AddCommand(linkCommand())
 	return cmd

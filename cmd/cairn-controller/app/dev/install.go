@@ -55,7 +55,8 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		unknown := setsNames(o) && !serves(c, o)
 		if unknown {
-			log.Info("This API server does not serve the kind, so users write their own names: see "+version.Docs+"how-to/access-audit.md#names",
+			log.Info("This API server does not serve the kind, so users write their own names: see "+version.Docs+
+				"how-to/access-audit.md#names",
 				"kind", o.GetKind(), "name", o.GetName())
 		}
 		return unknown
@@ -160,7 +161,8 @@ func apply(ctx context.Context, c client.Client, objects []*unstructured.Unstruc
 		} else if err != nil && !apimeta.IsNoMatchError(err) {
 			return err
 		}
-		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner, client.ForceOwnership); err != nil {
+		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner,
+			client.ForceOwnership); err != nil {
 			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}

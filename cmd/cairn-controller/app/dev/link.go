@@ -16,8 +16,8 @@ import (
 // linksDir is the directory of the links in the data directory, and signInFile what `cairn dev link` creates them from.
 const linksDir, signInFile = "links", "signin.json"
 
-// signIn is how an administrator of the cluster signs in to the web UI; without one its URL is empty. Its file is as secret as the
-// kubeconfig beside it.
+// signIn is how an administrator of the cluster signs in to the web UI; without one its URL is empty. Its file is as
+// secret as the kubeconfig beside it.
 type signIn struct {
 	WebURL string `json:"webURL"`
 	Token  string `json:"token"`
@@ -43,7 +43,8 @@ func linkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "link",
 		Short: "Print a new link that signs you in to the web UI of a running `cairn dev`",
-		Long: `Prints a link to the web UI of a ` + "`cairn dev` or `cairn demo`" + ` that runs on this machine. It signs you in once,
+		Long: `Prints a link to the web UI of a ` + "`cairn dev` or `cairn demo`" +
+			` that runs on this machine. It signs you in once,
 within ten minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

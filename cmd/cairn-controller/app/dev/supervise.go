@@ -69,7 +69,8 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	}
 	if len(o.namespaces) > 0 {
 		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
-	} else if here := onThisMachine(web); here != "" { // with namespaces alone, Cairn has no permission to review tokens
+	} else if here := onThisMachine(web); here != "" {
+		// with namespaces alone, Cairn has no permission to review tokens
 		c.webURL, c.links = "http://"+here, filepath.Join(data, linksDir)
 		args = append(args, "--web-url="+c.webURL, "--signin-links="+c.links)
 		if err := os.RemoveAll(c.links); err != nil { // links of an earlier start
@@ -158,15 +159,16 @@ func (p *process) once(ctx context.Context) error {
 
 // ready waits until the readiness probe of the process succeeds.
 func (p *process) ready(ctx context.Context) error {
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)
-		if err != nil {
-			return false, err
-		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false, nil // not listening yet
-		}
-		return answer.StatusCode == http.StatusOK, answer.Body.Close()
-	})
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)
+			if err != nil {
+				return false, err
+			}
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return false, nil // not listening yet
+			}
+			return answer.StatusCode == http.StatusOK, answer.Body.Close()
+		})
 }

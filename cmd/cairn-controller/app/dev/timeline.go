@@ -91,7 +91,8 @@ func (t *timeline) run(r *v1alpha1.Run) {
 			case s.State == v1alpha1.StepRunning:
 				t.once(key+"/running", "  %s ...", s.Name)
 			case s.FinishedAt != nil:
-				t.once(key, "  %s %s (%.2f s) %s", mark(s.State), s.Name, s.FinishedAt.Sub(s.StartedAt.Time).Seconds(), s.Message)
+				t.once(key, "  %s %s (%.2f s) %s", mark(s.State), s.Name, s.FinishedAt.Sub(s.StartedAt.Time).Seconds(),
+					s.Message)
 			}
 		}
 	}

@@ -226,7 +226,9 @@ func (w Snapshot) compare(
 		}
 	}
 	for _, events := range due {
-		slices.SortStableFunc(events, func(a, b v1alpha1.ReportedEvent) int { return strings.Compare(a.Stack, b.Stack) })
+		slices.SortStableFunc(events, func(a, b v1alpha1.ReportedEvent) int {
+			return strings.Compare(a.Stack, b.Stack)
+		})
 	}
 	return kept, due
 }
@@ -283,7 +285,8 @@ func (w Snapshot) begin(
 	case groupDrift:
 		s.DriftReportedAt = &s.Pending.Since
 	case groupFinished:
-		if at := w.Now.Add(-overlap); at.After(s.ReportedUntil.Time) && len(kept)+len(events) < mostReported { // else some may be left
+		// else some may be left
+		if at := w.Now.Add(-overlap); at.After(s.ReportedUntil.Time) && len(kept)+len(events) < mostReported {
 			s.ReportedUntil = &metav1.Time{Time: at}
 		}
 	}
@@ -299,7 +302,8 @@ func Delivered(s v1alpha1.NotificationStatus, now time.Time) v1alpha1.Notificati
 // end removes the pending message, which was accepted, or not for a reason.
 func end(s v1alpha1.NotificationStatus, now time.Time, failure string) v1alpha1.NotificationStatus {
 	s = *s.DeepCopy()
-	delivery := v1alpha1.Delivery{ID: s.Pending.ID, Event: s.Pending.Event, Time: metav1.Time{Time: now}, Failure: failure}
+	delivery := v1alpha1.Delivery{ID: s.Pending.ID, Event: s.Pending.Event, Time: metav1.Time{Time: now},
+		Failure: failure}
 	s.Pending = nil
 	reported := s.Reported[:0]
 	for _, r := range s.Reported {
@@ -333,7 +337,8 @@ func (w Snapshot) id(s v1alpha1.NotificationStatus) string {
 // reported is an event as it is in the status.
 func (w Snapshot) reported(stack Stack, e Event) v1alpha1.ReportedEvent {
 	r := v1alpha1.ReportedEvent{
-		Stack: w.name(stack), UID: stack.UID, Event: e.Kind, Key: e.Key, Reason: e.Reason, Run: e.Run, Message: e.Message,
+		Stack: w.name(stack), UID: stack.UID, Event: e.Kind, Key: e.Key, Reason: e.Reason, Run: e.Run,
+		Message: e.Message,
 	}
 	if !e.At.IsZero() {
 		r.At = &metav1.Time{Time: e.At}

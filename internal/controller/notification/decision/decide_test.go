@@ -31,13 +31,16 @@ type world struct {
 func newWorld(spec func(*v1alpha1.NotificationSpec)) *world {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	w := &world{now: now, stacks: map[string]*Stack{}, n: &v1alpha1.Notification{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "chat", UID: "chat", CreationTimestamp: metav1.Time{Time: now}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "chat", UID: "chat",
+			CreationTimestamp: metav1.Time{Time: now}},
 		Spec: v1alpha1.NotificationSpec{
 			Events: []v1alpha1.NotificationEvent{
-				v1alpha1.NotifyApprovalNeeded, v1alpha1.NotifyFailed, v1alpha1.NotifyRecovered, v1alpha1.NotifyDriftFound,
+				v1alpha1.NotifyApprovalNeeded, v1alpha1.NotifyFailed, v1alpha1.NotifyRecovered,
+				v1alpha1.NotifyDriftFound,
 				v1alpha1.NotifyDriftGone, v1alpha1.NotifyApplied,
 			},
-			GroupWait: &metav1.Duration{Duration: 30 * time.Second}, DriftInterval: &metav1.Duration{Duration: time.Hour},
+			GroupWait:     &metav1.Duration{Duration: 30 * time.Second},
+			DriftInterval: &metav1.Duration{Duration: time.Hour},
 		},
 	}}
 	if spec != nil {

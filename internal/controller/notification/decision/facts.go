@@ -70,7 +70,8 @@ func Of(s *v1alpha1.Stack) Stack {
 	case known.Ready:
 	case reason.WaitsFor == v1alpha1.WaitsForApproval:
 		known.Events = append(known.Events, Event{
-			Kind: v1alpha1.NotifyApprovalNeeded, Key: s.Status.CurrentRun, Reason: ready.Reason, Run: s.Status.CurrentRun, Message: text,
+			Kind: v1alpha1.NotifyApprovalNeeded, Key: s.Status.CurrentRun, Reason: ready.Reason,
+			Run: s.Status.CurrentRun, Message: text,
 		})
 	case reason.Severity == v1alpha1.SeverityError:
 		known.Events = append(known.Events, Event{
@@ -81,11 +82,13 @@ func Of(s *v1alpha1.Stack) Stack {
 	drifted := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionDrifted)
 	if d := s.Status.Drift; d != nil && d.Since != nil && drifted != nil && drifted.Status == metav1.ConditionTrue {
 		known.Events = append(known.Events, Event{
-			Kind: v1alpha1.NotifyDriftFound, Key: strconv.FormatInt(d.Since.Unix(), 10), Reason: drifted.Reason, Run: d.Run,
+			Kind: v1alpha1.NotifyDriftFound, Key: strconv.FormatInt(d.Since.Unix(), 10), Reason: drifted.Reason,
+			Run:     d.Run,
 			Message: shorten.Line(drifted.Message, longestMessage),
 		})
 	}
-	if c := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionContended); c != nil && c.Status == metav1.ConditionTrue {
+	if c := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionContended); c != nil &&
+		c.Status == metav1.ConditionTrue {
 		known.Events = append(known.Events, Event{
 			Kind: v1alpha1.NotifyContended, Key: strconv.FormatInt(c.LastTransitionTime.Unix(), 10), Reason: c.Reason,
 			Message: shorten.Line(c.Message, longestContention),

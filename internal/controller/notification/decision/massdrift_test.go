@@ -61,13 +61,15 @@ func TestFactsAboutDrift(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
 	s := &v1alpha1.Stack{Status: v1alpha1.StackStatus{ObservedGeneration: 1, Conditions: []metav1.Condition{
 		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied},
-		{Type: v1alpha1.ConditionContended, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonTwoWriters, Message: "two", LastTransitionTime: at},
+		{Type: v1alpha1.ConditionContended, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonTwoWriters,
+			Message: "two", LastTransitionTime: at},
 	}}}
 	if e, ok := Of(s).event(v1alpha1.NotifyContended, ""); !ok || e.Message != "two" || e.Key == "" {
 		t.Errorf("got %+v", e)
 	}
 	p := &v1alpha1.DriftPause{Status: v1alpha1.DriftPauseStatus{Since: &at, Conditions: []metav1.Condition{
-		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDrift, Message: "many"},
+		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDrift,
+			Message: "many"},
 	}}}
 	if e, ok := OfNamespace(p).event(v1alpha1.NotifyMassDrift, ""); !ok || e.Message != "many" || e.Key == "" {
 		t.Errorf("got %+v", e)

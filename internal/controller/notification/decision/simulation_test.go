@@ -39,9 +39,9 @@ func (r *receiver) accept(s v1alpha1.NotificationStatus) {
 	}
 }
 
-// TestNotificationHistories lets Stacks fail, recover, drift and be applied, while the destination is down, the operator is killed between
-// any two steps and sees old Stacks. Whatever happens, the destination knows in the end what is true, and has each apply
-// once.
+// TestNotificationHistories lets Stacks fail, recover, drift and be applied, while the destination is down, the
+// operator is killed between any two steps and sees old Stacks. Whatever happens, the destination knows in the end what
+// is true, and has each apply once.
 func TestNotificationHistories(t *testing.T) {
 	for seed := range uint64(400) {
 		if err := history(seed); err != nil {

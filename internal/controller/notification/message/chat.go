@@ -67,7 +67,8 @@ func Teams(m Message) ([]byte, error) {
 		"attachments": []object{{
 			"contentType": "application/vnd.microsoft.card.adaptive",
 			"content": object{
-				"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": body,
+				"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard",
+				"version": "1.4", "body": body,
 			},
 		}},
 	})

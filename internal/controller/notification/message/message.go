@@ -24,7 +24,8 @@ type Message struct {
 	Count  int
 }
 
-// Stack is an event of a Stack, or of a namespace, which has no name. The texts are of users, engines and other servers.
+// Stack is an event of a Stack, or of a namespace, which has no name. The texts are of users, engines and other
+// servers.
 type Stack struct {
 	Namespace, Name string
 	Event           v1alpha1.NotificationEvent
@@ -46,7 +47,8 @@ func Of(n *v1alpha1.Notification, web string, most int) Message {
 		if m.Count++; len(m.Stacks) == most {
 			continue
 		}
-		stack := Stack{Namespace: n.Namespace, Name: r.Stack, Event: r.Event, Reason: r.Reason, Run: r.Run, Message: r.Message}
+		stack := Stack{Namespace: n.Namespace, Name: r.Stack, Event: r.Event, Reason: r.Reason, Run: r.Run,
+			Message: r.Message}
 		if namespace, name, elsewhere := strings.Cut(r.Stack, "/"); elsewhere {
 			stack.Namespace, stack.Name = namespace, name
 		}

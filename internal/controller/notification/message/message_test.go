@@ -39,29 +39,35 @@ const hostile = `<!channel> <https://evil.example|click> *bold* [click](https://
 
 var messages = map[string]Message{
 	"failed": Of(pending(v1alpha1.NotifyFailed,
-		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyFailed, Reason: "RunFailed", Run: "net-7", Message: hostile},
-		v1alpha1.ReportedEvent{Stack: "prod/dns", Event: v1alpha1.NotifyFailed, Reason: "SecretNotFound", Message: "Secret keys was not found"},
+		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyFailed, Reason: "RunFailed", Run: "net-7",
+			Message: hostile},
+		v1alpha1.ReportedEvent{Stack: "prod/dns", Event: v1alpha1.NotifyFailed, Reason: "SecretNotFound",
+			Message: "Secret keys was not found"},
 		v1alpha1.ReportedEvent{Stack: "third", Event: v1alpha1.NotifyFailed},
 	), "https://cairn.example.com/", 2),
 	"approval": Of(pending(v1alpha1.NotifyApprovalNeeded,
-		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyApprovalNeeded, Reason: "AwaitingApproval", Run: "net-7", Message: "1 to add"},
+		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyApprovalNeeded, Reason: "AwaitingApproval",
+			Run: "net-7", Message: "1 to add"},
 	), "", 20),
 	"drift": Of(pending(v1alpha1.NotifyDriftFound,
 		v1alpha1.ReportedEvent{Stack: "a", Event: v1alpha1.NotifyDriftFound, Run: "a-3", Message: "1 to change"},
 		v1alpha1.ReportedEvent{Stack: "b", Event: v1alpha1.NotifyDriftGone},
 	), "https://cairn.example.com", 20),
 	"massdrift": Of(pending(v1alpha1.NotifyMassDrift,
-		v1alpha1.ReportedEvent{Event: v1alpha1.NotifyMassDrift, Reason: "MassDrift", Message: "12 of 40 Stacks; then cairn drift resume -n shop"},
+		v1alpha1.ReportedEvent{Event: v1alpha1.NotifyMassDrift, Reason: "MassDrift",
+			Message: "12 of 40 Stacks; then cairn drift resume -n shop"},
 	), "https://cairn.example.com", 20),
 	"contended": Of(pending(v1alpha1.NotifyContended,
-		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyContended, Reason: "TwoWriters", Message: "Run net-3 writes, and another writer"},
+		v1alpha1.ReportedEvent{Stack: "net", Event: v1alpha1.NotifyContended, Reason: "TwoWriters",
+			Message: "Run net-3 writes, and another writer"},
 	), "https://cairn.example.com", 20),
 	"test": Of(pending(v1alpha1.NotifyTest), "https://cairn.example.com", 20),
 }
 
 // TestMessages compares each message with its golden file.
 func TestMessages(t *testing.T) {
-	for format, write := range map[string]func(Message) ([]byte, error){"slack": Slack, "teams": Teams, "cloudevent": CloudEvent} {
+	for format, write := range map[string]func(Message) ([]byte, error){"slack": Slack, "teams": Teams,
+		"cloudevent": CloudEvent} {
 		for name, m := range messages {
 			body, err := write(m)
 			if err != nil {
@@ -85,8 +91,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestTextsOfOthersAreLiteral checks that no text of an engine is in a field in which it would have a format, a link or a
-// mention.
+// TestTextsOfOthersAreLiteral checks that no text of an engine is in a field in which it would have a format, a link or
+// a mention.
 func TestTextsOfOthersAreLiteral(t *testing.T) {
 	slack, _ := Slack(messages["failed"])
 	teams, _ := Teams(messages["failed"])
@@ -132,8 +138,9 @@ func TestTitles(t *testing.T) {
 		v1alpha1.NotifyDriftGone:      {"Stack shop/net has no drift any longer", "3 Stacks have no drift any longer"},
 		v1alpha1.NotifyApplied:        {"Stack shop/net was applied", "3 Stacks were applied"},
 		v1alpha1.NotifyContended:      {"Stack shop/net has two writers", "3 Stacks have two writers"},
-		v1alpha1.NotifyMassDrift:      {"MassDrift: no drift is corrected in Stack shop/net", "MassDrift: no drift is corrected in 3 namespaces"},
-		v1alpha1.NotifyDestroyed:      {"Stack shop/net was destroyed", "3 Stacks were destroyed"},
+		v1alpha1.NotifyMassDrift: {"MassDrift: no drift is corrected in Stack shop/net",
+			"MassDrift: no drift is corrected in 3 namespaces"},
+		v1alpha1.NotifyDestroyed: {"Stack shop/net was destroyed", "3 Stacks were destroyed"},
 	} {
 		e := v1alpha1.ReportedEvent{Stack: "net", Event: event}
 		got := [2]string{Of(pending(event, e), "", 20).Title(), Of(pending(event, e, e, e), "", 2).Title()}
@@ -146,7 +153,8 @@ func TestTitles(t *testing.T) {
 // TestSlackAcceptsTheLongestMessage checks the limits of Slack's blocks: 50 of them, and 150 characters in a header.
 func TestSlackAcceptsTheLongestMessage(t *testing.T) {
 	e := v1alpha1.ReportedEvent{Stack: strings.Repeat("n", 253), Event: v1alpha1.NotifyFailed, Message: "text"}
-	for count, events := range map[int][]v1alpha1.ReportedEvent{1: {e}, 30: slices.Repeat([]v1alpha1.ReportedEvent{e}, 30)} {
+	for count, events := range map[int][]v1alpha1.ReportedEvent{1: {e},
+		30: slices.Repeat([]v1alpha1.ReportedEvent{e}, 30)} {
 		body, err := Slack(Of(pending(v1alpha1.NotifyFailed, events...), "", 20))
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +162,8 @@ func TestSlackAcceptsTheLongestMessage(t *testing.T) {
 		var sent struct {
 			Blocks []struct{ Text struct{ Text string } }
 		}
-		if err := json.Unmarshal(body, &sent); err != nil || len(sent.Blocks) > 50 || len(sent.Blocks[0].Text.Text) > 150 {
+		if err := json.Unmarshal(body, &sent); err != nil || len(sent.Blocks) > 50 ||
+			len(sent.Blocks[0].Text.Text) > 150 {
 			t.Errorf("%d Stacks: %v, %d blocks, header %q", count, err, len(sent.Blocks), sent.Blocks[0].Text.Text)
 		}
 	}
@@ -163,12 +172,13 @@ func TestSlackAcceptsTheLongestMessage(t *testing.T) {
 // TestKeys are those that Standard Webhooks recommends, and no shorter ones.
 func TestKeys(t *testing.T) {
 	for text, want := range map[string]string{
-		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "1\xf2\x90\xf6\xbf\x06)\x8a\xabO\x08\xd4<?\x08,\xf6H\xa3b\xda-\xa4\xb0",
-		"a text of at least 24 bytes\n":          "a text of at least 24 bytes",
-		"whsec_c2hvcnQ=":                         "",
-		"whsec_?":                                "",
-		"short":                                  "",
-		"":                                       "",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "1\xf2\x90\xf6\xbf\x06)\x8a\xabO\x08\xd4<?\x08," +
+			"\xf6H\xa3b\xda-\xa4\xb0",
+		"a text of at least 24 bytes\n": "a text of at least 24 bytes",
+		"whsec_c2hvcnQ=":                "",
+		"whsec_?":                       "",
+		"short":                         "",
+		"":                              "",
 	} {
 		if got, err := Key(text); string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q: %q, %v", text, got, err)
@@ -182,7 +192,8 @@ func TestSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	headers := Headers("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`), key, []byte("other"))
+	headers := Headers("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`), key,
+		[]byte("other"))
 	first, second, _ := strings.Cut(headers["Webhook-Signature"], " ")
 	if first != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" || !strings.HasPrefix(second, "v1,") {
 		t.Errorf("signatures %q, %q", first, second)
@@ -235,7 +246,8 @@ console.log(verify(JSON.parse(headers), body, key, Number(now)))
 			"another key":    {[]string{string(given), body, key + "s", "1796040060"}, "false"},
 			"an old message": {[]string{string(given), body, key, "1796040400"}, "false"},
 		} {
-			out, err := exec.CommandContext(t.Context(), run.program, slices.Insert(c.args, 0, file)...).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), run.program, slices.Insert(c.args, 0, file)...).
+				CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != c.want {
 				t.Errorf("%s, %s: %s, %v", language, name, out, err)
 			}

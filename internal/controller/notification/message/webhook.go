@@ -54,7 +54,8 @@ func CloudEvent(m Message) ([]byte, error) {
 	}
 	for _, s := range m.Stacks {
 		e.Data.Stacks = append(e.Data.Stacks, stackData{
-			Namespace: s.Namespace, Name: s.Name, Event: string(s.Event), Reason: s.Reason, Run: s.Run, Message: s.Message, URL: m.URL(s),
+			Namespace: s.Namespace, Name: s.Name, Event: string(s.Event), Reason: s.Reason, Run: s.Run,
+			Message: s.Message, URL: m.URL(s),
 		})
 	}
 	return json.Marshal(e)

@@ -175,7 +175,8 @@ func (d *Decision) request(w Snapshot, p *v1alpha1.Pipeline) {
 	q, ok := promotion.Requested(w.Pipeline)
 	if !ok {
 		if at != "" && !w.Pipeline.Status.Observed() { // what it had at its creation is no request
-			p.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: at, Time: metav1.Time{Time: w.Now}, Rejected: true}
+			p.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: at, Time: metav1.Time{Time: w.Now},
+				Rejected: true}
 		}
 		return
 	}
@@ -202,7 +203,8 @@ func (d *Decision) request(w Snapshot, p *v1alpha1.Pipeline) {
 func (d *Decision) promote(w Snapshot, p *v1alpha1.Pipeline, i int) {
 	spec, stage := &p.Spec.Stages[i], &p.Status.Stages[i]
 	stage.Next = next(p, i)
-	if stage.Next == "" || spec.Promote != v1alpha1.PromoteAutomatic || stage.Hold != nil || !w.isReplaceable(p, stage) {
+	if stage.Next == "" || spec.Promote != v1alpha1.PromoteAutomatic || stage.Hold != nil ||
+		!w.isReplaceable(p, stage) {
 		return
 	}
 	d.give(w, p, stage, stage.Next, "")

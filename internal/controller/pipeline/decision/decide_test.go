@@ -44,7 +44,8 @@ func newEnv(t *testing.T, change ...func(*v1alpha1.PipelineSpec)) *env {
 func (e *env) are(stage string, states ...StackState) {
 	e.stacks[stage] = nil
 	for i, state := range states {
-		e.stacks[stage] = append(e.stacks[stage], Stack{Name: fmt.Sprintf("%s-%d", stage, i), State: state, Affected: true})
+		e.stacks[stage] = append(e.stacks[stage], Stack{Name: fmt.Sprintf("%s-%d", stage, i), State: state,
+			Affected: true})
 	}
 }
 

@@ -151,8 +151,9 @@ func reason(w Snapshot, p *v1alpha1.Pipeline) (reason, text string) {
 	for i := range p.Status.Stages {
 		switch s := &p.Status.Stages[i]; {
 		case s.Hold != nil:
-			return v1alpha1.ReasonPromotionHeld, fmt.Sprintf("%s promoted an earlier release to stage %s, which gets no "+
-				"release until a user promotes one: cairn promote %s %s", s.Hold.By, s.Name, p.Name, s.Name)
+			return v1alpha1.ReasonPromotionHeld,
+				fmt.Sprintf("%s promoted an earlier release to stage %s, which gets no "+
+					"release until a user promotes one: cairn promote %s %s", s.Hold.By, s.Name, p.Name, s.Name)
 		case s.Next != "" && p.Spec.Stages[i].Promote != v1alpha1.PromoteAutomatic:
 			return v1alpha1.ReasonAwaitingPromotion, fmt.Sprintf("stage %s can get release %.12s: cairn promote %s %s",
 				s.Name, s.Next, p.Name, s.Name)

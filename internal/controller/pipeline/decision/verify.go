@@ -34,7 +34,8 @@ func (w Snapshot) verify(spec *v1alpha1.PipelineStage, s *v1alpha1.StageStatus) 
 		return 0, false
 	case len(by[Unchecked]) > 0:
 		s.VerifiedAt = nil
-		w.set(s, v1alpha1.StageVerifying, "without drift checks, which spec.drift.interval enables: "+named(by[Unchecked]))
+		w.set(s, v1alpha1.StageVerifying, "without drift checks, which spec.drift.interval enables: "+
+			named(by[Unchecked]))
 		return max(0, overdue(spec, s, w.Now)), false
 	case len(by[Unverified]) > 0:
 		s.VerifiedAt = nil

@@ -96,7 +96,8 @@ func Next(f Facts) *v1alpha1.PullRequestAutomaticMerge {
 		return known.DeepCopy()
 	case next.Attempts >= maxAttempts:
 		next.State = v1alpha1.AutomaticMergeFailed
-		next.Message = fmt.Sprintf("the Git provider rejected it %d times: merge it there, or comment /cairn apply again",
+		next.Message = fmt.Sprintf("the Git provider rejected it %d times: merge it there, or comment /cairn "+
+			"apply again",
 			next.Attempts)
 		return next
 	}
@@ -169,7 +170,8 @@ func (f Facts) waits() string {
 func (f Facts) left(h Hold) string {
 	switch {
 	case h.Head != f.Head:
-		return fmt.Sprintf("has head %.12s: comment /cairn apply, or /cairn unlock if it is not affected any more", h.Head)
+		return fmt.Sprintf("has head %.12s: comment /cairn apply, or /cairn unlock if it is not affected any more",
+			h.Head)
 	case h.Branch != f.Base:
 		return "is not applied for the base " + f.Base
 	case h.Phase == v1alpha1.StackApplyApplied:
@@ -190,9 +192,11 @@ func (f Facts) missing() string {
 		}
 		switch {
 		case s.AfterMerge != "":
-			return fmt.Sprintf("Stack %s is applied after the merge only, since %s: a user has to merge", s.Key, s.AfterMerge)
+			return fmt.Sprintf("Stack %s is applied after the merge only, since %s: a user has to merge", s.Key,
+				s.AfterMerge)
 		case isHeld && !s.Same:
-			return fmt.Sprintf("the base has newer code of Stack %s than what is applied: comment /cairn apply again", s.Key)
+			return fmt.Sprintf("the base has newer code of Stack %s than what is applied: comment /cairn apply again",
+				s.Key)
 		case !isHeld && !s.Unchanged:
 			open = append(open, s.Key)
 		}

@@ -133,7 +133,8 @@ func Parse(c Comment) (*Command, error) {
 	return &Command{Verb: verb, Commit: commit, Stacks: stacks}, nil
 }
 
-// isCommit reports whether a word is the whole ID of a commit. Anyone can create two commits with the same abbreviated ID.
+// isCommit reports whether a word is the whole ID of a commit. Anyone can create two commits with the same abbreviated
+// ID.
 func isCommit(word string) bool {
 	return len(word) == 40 && strings.Trim(word, "0123456789abcdef") == ""
 }
@@ -203,8 +204,9 @@ func Group(provider, host, team string) (string, error) {
 	return identity(provider, host, team)
 }
 
-// identity returns a name for RBAC. The name of a user or team can have all printable characters of ASCII, as those of bots of GitHub
-// and addresses of mail do, but no colon: it is what separates the parts. Other letters may look like these.
+// identity returns a name for RBAC. The name of a user or team can have all printable characters of ASCII, as those of
+// bots of GitHub and addresses of mail do, but no colon: it is what separates the parts. Other letters may look like
+// these.
 func identity(provider, host, name string) (string, error) {
 	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 	for _, part := range []struct{ what, text, allowed string }{
@@ -213,7 +215,8 @@ func identity(provider, host, name string) (string, error) {
 		{"name", strings.ToLower(name), letters + digits + " !\"#$%&'()*+,-./;<=>?@[\\]^_`{|}~"},
 	} {
 		if part.text == "" || len(part.text) > 255 || strings.Trim(part.text, part.allowed) != "" {
-			return "", fmt.Errorf("%s %.80q is empty, too long or has characters that are not allowed", part.what, part.text)
+			return "", fmt.Errorf("%s %.80q is empty, too long or has characters that are not allowed",
+				part.what, part.text)
 		}
 	}
 	return provider + ":" + strings.ToLower(host) + ":" + strings.ToLower(name), nil

@@ -12,10 +12,11 @@ func TestParse(t *testing.T) {
 	web := Ref{"web", "net"}
 	for body, want := range map[string]Command{
 		"/cairn plan": {Verb: Plan},
-		"/cairn apply\r\n\r\nas discussed with bob":           {Verb: Apply},
-		"/cairn approve \n":                                   {Verb: Approve},
-		"/cairn reject net":                                   {Verb: Reject, Stacks: []Ref{{"", "net"}}},
-		"/cairn unlock web/net  dns.v2 net":                   {Verb: Unlock, Stacks: []Ref{web, {"", "dns.v2"}, {"", "net"}}},
+		"/cairn apply\r\n\r\nas discussed with bob": {Verb: Apply},
+		"/cairn approve \n":                         {Verb: Approve},
+		"/cairn reject net":                         {Verb: Reject, Stacks: []Ref{{"", "net"}}},
+		"/cairn unlock web/net  dns.v2 net": {Verb: Unlock,
+			Stacks: []Ref{web, {"", "dns.v2"}, {"", "net"}}},
 		"/cairn plan web/net web/net":                         {Verb: Plan, Stacks: []Ref{web}},
 		"/cairn help":                                         {Verb: Help},
 		"/cairn plan " + head:                                 {Verb: Plan, Commit: head},
@@ -95,7 +96,8 @@ func TestCommandsThatAreRejected(t *testing.T) {
 			t.Errorf("%.60q: %v, %v", body, got, err)
 			continue
 		}
-		if !strings.Contains(syntax.Message, want) || !strings.HasSuffix(syntax.Text(), Usage) || len(syntax.Text()) > 2000 {
+		if !strings.Contains(syntax.Message, want) || !strings.HasSuffix(syntax.Text(), Usage) ||
+			len(syntax.Text()) > 2000 {
 			t.Errorf("%.60q: %q", body, syntax.Text())
 		}
 	}
@@ -140,8 +142,10 @@ func TestIdentities(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"/cairn plan", "/cairn apply web/net dns\r\nthanks", "/cairn", "/cairn -x", "/cairn plan\n/cairn apply", "> /cairn plan", "/cairn plan $(id)",
-		"/cairn plan 1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", "/cairn\u2028plan", "/cairn plan a/b/c", "/cairn paln", "\xff/cairn plan", "/cairn plan \xff",
+		"/cairn plan", "/cairn apply web/net dns\r\nthanks", "/cairn", "/cairn -x", "/cairn plan\n/cairn apply",
+		"> /cairn plan", "/cairn plan $(id)",
+		"/cairn plan 1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", "/cairn\u2028plan", "/cairn plan a/b/c", "/cairn paln",
+		"\xff/cairn plan", "/cairn plan \xff",
 	} {
 		f.Add(s)
 	}
@@ -165,7 +169,8 @@ func FuzzParse(f *testing.F) {
 		for _, r := range got.Stacks {
 			text += " " + r.String()
 		}
-		if strings.ContainsAny(text, "\n\r\"'`$;&|<>\\(){}*?~") || len(got.Stacks) > 50 || !strings.HasPrefix(body, "/cairn ") {
+		if strings.ContainsAny(text, "\n\r\"'`$;&|<>\\(){}*?~") || len(got.Stacks) > 50 ||
+			!strings.HasPrefix(body, "/cairn ") {
 			t.Errorf("%q of %q", text, body)
 		}
 		again, err := Parse(Comment{Body: text})

@@ -42,7 +42,8 @@ type Stack struct {
 	// Phase of its Run for the pull request; empty before there is one. Head is the head commit that this Run plans.
 	Phase v1alpha1.RunPhase
 	Head  string
-	// PlanDigest is the digest of the plan now, SeenDigest the one that the comment of Cairn had when the user commented.
+	// PlanDigest is the digest of the plan now, SeenDigest the one that the comment of Cairn had when the user
+	// commented.
 	PlanDigest, SeenDigest string
 	// Changes: the plan has changes. Denied: a policy denies it.
 	Changes, Denied bool
@@ -145,7 +146,8 @@ func Decide(s Snapshot) Decision {
 	if len(s.Command.Stacks) == 0 && planning >= 0 && s.Command.needsPlan() {
 		for i, r := range d.Stacks {
 			if r.Reason == Allowed {
-				message := fmt.Sprintf("rejected because %s is still planning: wait, or name the Stacks", d.Stacks[planning].Stack)
+				message := fmt.Sprintf("rejected because %s is still planning: wait, or name the Stacks",
+					d.Stacks[planning].Stack)
 				d.Stacks[i] = Result{Stack: r.Stack, Reason: Planning, Message: message}
 			}
 		}
@@ -174,14 +176,15 @@ func (s Snapshot) whole() (Reason, string) {
 	case s.Conflict && s.Command.Verb != Reject:
 		return Conflict, "the head conflicts with the base: resolve the conflicts and push"
 	case ofPlans && s.Command.Commit != s.Plans:
-		return StalePlan, fmt.Sprintf("it names no plans, or other plans than there are now: read the comment of Cairn, "+
-			"which ends its first paragraph with the command /cairn %s", s.Command.Verb)
+		return StalePlan, fmt.Sprintf("it names no plans, or other plans than there are now: read the "+
+			"comment of Cairn, which ends its first paragraph with the command /cairn %s", s.Command.Verb)
 	case ofPlans:
 	case bound && s.Command.Commit == "":
 		return HeadChanged, fmt.Sprintf("name the head commit that you have read: /cairn %s %s", s.Command.Verb, s.Head)
 	case s.Command.Commit != "" && s.Command.Commit != s.Head:
-		return HeadChanged, fmt.Sprintf("the command is for head %.12s, and the head is %.12s now: read it and comment "+
-			"again", s.Command.Commit, s.Head)
+		return HeadChanged, fmt.Sprintf(
+			"the command is for head %.12s, and the head is %.12s now: read it and comment "+
+				"again", s.Command.Commit, s.Head)
 	}
 	return "", ""
 }
@@ -281,7 +284,8 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 	case s.Command.Verb == Apply && st.AfterMergeOnly != "":
 		return AfterMerge, st.AfterMergeOnly
 	case s.Command.Verb == Apply && st.HeldBy != "":
-		return Held, fmt.Sprintf("%s is applied to this Stack: merge or close it, or comment /cairn unlock there", st.HeldBy)
+		return Held, fmt.Sprintf("%s is applied to this Stack: merge or close it, or comment /cairn unlock there",
+			st.HeldBy)
 	case s.Command.Verb == Approve && st.Incomparable:
 		return Incomparable, "Cairn cannot compare its plan with that of the merge: approve the Run after the merge"
 	case st.Denied:
@@ -291,7 +295,8 @@ func (s Snapshot) decidePlan(st Stack) (Reason, string) {
 	case s.Command.Verb == Apply && st.Lacks != "":
 		return Requirement, "it lacks what the Repository requires: " + st.Lacks
 	case st.PreventSelfApproval && s.Command.Verb == Approve && s.IsAuthor(s.User):
-		why := "spec.preventSelfApproval requires the approval of this plan by a user who has no commit in the pull request"
+		why := "spec.preventSelfApproval requires the approval of this plan by a user who has no commit in the " +
+			"pull request"
 		if s.UnknownAuthor {
 			why += ", and a commit is of an author without a login at the Git provider"
 		}

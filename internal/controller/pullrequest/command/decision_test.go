@@ -27,8 +27,9 @@ const (
 // planned is a Stack with a plan that the user has read, and on which the user has all verbs.
 func planned(edits ...func(*Stack)) Stack {
 	s := Stack{
-		Namespace: "web", Name: defaultStack, Affected: true, Verbs: []string{"plan", "apply", "approve", "reject"}, Phase: v1alpha1.PhaseSucceeded,
-		Head: head, PlanDigest: digest, SeenDigest: digest, Changes: true,
+		Namespace: "web", Name: defaultStack, Affected: true, Verbs: []string{"plan", "apply", "approve", "reject"},
+		Phase: v1alpha1.PhaseSucceeded,
+		Head:  head, PlanDigest: digest, SeenDigest: digest, Changes: true,
 	}
 	for _, e := range edits {
 		e(&s)
@@ -81,103 +82,207 @@ func TestCommandDecision(t *testing.T) {
 		// whole is the reason of the decision, net that of the Stack web/net.
 		whole, net Reason
 	}{
-		"a plan is approved":            {bobs("/cairn approve", planned()), Allowed, Allowed},
-		"a plan is applied":             {bobs("/cairn apply net", planned()), Allowed, Allowed},
-		"a plan is rejected":            {bobs("/cairn reject web/net", planned()), Allowed, Allowed},
-		"a plan that waits is applied":  {bobs("/cairn apply", planned(func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Allowed, Allowed},
-		"a Stack is planned":            {bobs("/cairn plan", planned(at(""))), Allowed, Allowed},
-		"a restricted one, all of it":   {restricted("/cairn plan", planned(at("")), cdn(may("plan"))), Allowed, Allowed},
-		"a restricted one, all by name": {restricted("/cairn plan net cdn", planned(at("")), cdn(may("plan"))), Allowed, Allowed},
+		"a plan is approved": {bobs("/cairn approve", planned()), Allowed, Allowed},
+		"a plan is applied":  {bobs("/cairn apply net", planned()), Allowed, Allowed},
+		"a plan is rejected": {bobs("/cairn reject web/net", planned()), Allowed, Allowed},
+		"a plan that waits is applied": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Phase = v1alpha1.PhaseAwaitingApproval
+		})), Allowed, Allowed},
+		"a Stack is planned": {bobs("/cairn plan", planned(at(""))), Allowed, Allowed},
+		"a restricted one, all of it": {restricted("/cairn plan", planned(at("")), cdn(may("plan"))),
+			Allowed, Allowed},
+		"a restricted one, all by name": {restricted("/cairn plan net cdn", planned(at("")), cdn(may("plan"))),
+			Allowed, Allowed},
 		"a restricted one, and what is beyond maxStacks": {
-			restricted("/cairn plan", planned(at("")), cdn(may(), func(s *Stack) { s.Skipped = true })), Allowed, Allowed,
+			restricted("/cairn plan", planned(at("")), cdn(may(), func(s *Stack) {
+				s.Skipped = true
+			})), Allowed, Allowed,
 		},
-		"a restricted one, one of two by name":          {restricted("/cairn plan net", planned(at("")), cdn(may("plan"))), Allowed, Allowed},
-		"a restricted one, without the verb on another": {restricted("/cairn plan", planned(at("")), cdn(may())), Allowed, Allowed},
-		"a Stack is planned again":                      {bobs("/cairn plan", planned()), Allowed, Allowed},
-		"a failed Stack is planned again":               {bobs("/cairn plan", planned(at("Failed"))), Allowed, Allowed},
-		"a plan of an older head is replaced":           {bobs("/cairn plan", planned(at("Planning"), func(s *Stack) { s.Head = older })), Allowed, Allowed},
-		"a Stack that is planning":                      {bobs("/cairn plan", planned(at("Queued"))), Allowed, Planning},
-		"a Stack that is applied":                       {bobs("/cairn plan", planned(at("Applying"))), Allowed, Applying},
-		"a lock is released":                            {bobs("/cairn unlock", planned(may("apply"), unaffected, func(s *Stack) { s.Locked = true })), Allowed, Allowed},
-		"there is no lock":                              {bobs("/cairn unlock", planned(may("apply"))), Allowed, NotLocked},
-		"plan is not unlock":                            {bobs("/cairn unlock", planned(may("plan"), func(s *Stack) { s.Locked = true })), Allowed, Forbidden},
-		"a plan without changes":                        {bobs("/cairn apply", planned(func(s *Stack) { s.Changes = false })), Allowed, NoChanges},
-		"a policy denies the plan":                      {bobs("/cairn apply", planned(func(s *Stack) { s.Denied = true })), Allowed, PolicyDenied},
-		"a denied plan is not approved":                 {bobs("/cairn approve", planned(func(s *Stack) { s.Denied = true })), Allowed, PolicyDenied},
-		"a denied plan is rejected":                     {bobs("/cairn reject", planned(func(s *Stack) { s.Denied = true })), Allowed, Allowed},
-		"a requirement is missing":                      {bobs("/cairn apply", planned(func(s *Stack) { s.Lacks = "Approved is missing" })), Allowed, Requirement},
-		"an approval needs no requirement":              {bobs("/cairn approve", planned(func(s *Stack) { s.Lacks = "Approved is missing" })), Allowed, Allowed},
-		"the plan failed":                               {bobs("/cairn apply", planned(at("Failed"))), Allowed, PlanFailed},
-		"a Run was canceled":                            {bobs("/cairn apply", planned(at("Canceled"))), Allowed, NotPlanned},
-		"an unknown phase has no plan":                  {bobs("/cairn apply", planned(func(s *Stack) { s.Phase = "Other" })), Allowed, NotPlanned},
-		"the pull request is closed":                    {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Closed = true }), Closed, ""},
-		"it conflicts":                                  {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Conflict = true }), Conflict, ""},
-		"a conflict is not planned":                     {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Conflict = true }), Conflict, ""},
-		"two namespaces have the name":                  {bobs("/cairn apply net", planned(), planned(named("app", "net"))), Allowed, ""},
-		"the namespace chooses one of the two":          {bobs("/cairn apply web/net", planned(), planned(named("app", "net"))), Allowed, Allowed},
+		"a restricted one, one of two by name": {restricted("/cairn plan net", planned(at("")),
+			cdn(may("plan"))), Allowed, Allowed},
+		"a restricted one, without the verb on another": {restricted("/cairn plan", planned(at("")), cdn(may())),
+			Allowed, Allowed},
+		"a Stack is planned again":        {bobs("/cairn plan", planned()), Allowed, Allowed},
+		"a failed Stack is planned again": {bobs("/cairn plan", planned(at("Failed"))), Allowed, Allowed},
+		"a plan of an older head is replaced": {bobs("/cairn plan", planned(at("Planning"), func(s *Stack) {
+			s.Head = older
+		})), Allowed, Allowed},
+		"a Stack that is planning": {bobs("/cairn plan", planned(at("Queued"))), Allowed, Planning},
+		"a Stack that is applied":  {bobs("/cairn plan", planned(at("Applying"))), Allowed, Applying},
+		"a lock is released": {bobs("/cairn unlock", planned(may("apply"), unaffected, func(s *Stack) {
+			s.Locked = true
+		})), Allowed, Allowed},
+		"there is no lock": {bobs("/cairn unlock", planned(may("apply"))), Allowed, NotLocked},
+		"plan is not unlock": {bobs("/cairn unlock", planned(may("plan"), func(s *Stack) {
+			s.Locked = true
+		})), Allowed, Forbidden},
+		"a plan without changes": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Changes = false
+		})), Allowed, NoChanges},
+		"a policy denies the plan": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Denied = true
+		})), Allowed, PolicyDenied},
+		"a denied plan is not approved": {bobs("/cairn approve", planned(func(s *Stack) {
+			s.Denied = true
+		})), Allowed, PolicyDenied},
+		"a denied plan is rejected": {bobs("/cairn reject", planned(func(s *Stack) {
+			s.Denied = true
+		})), Allowed, Allowed},
+		"a requirement is missing": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Lacks = "Approved is missing"
+		})), Allowed, Requirement},
+		"an approval needs no requirement": {bobs("/cairn approve", planned(func(s *Stack) {
+			s.Lacks = "Approved is missing"
+		})), Allowed, Allowed},
+		"the plan failed":    {bobs("/cairn apply", planned(at("Failed"))), Allowed, PlanFailed},
+		"a Run was canceled": {bobs("/cairn apply", planned(at("Canceled"))), Allowed, NotPlanned},
+		"an unknown phase has no plan": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Phase = "Other"
+		})), Allowed, NotPlanned},
+		"the pull request is closed": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Closed = true
+		}), Closed, ""},
+		"it conflicts": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Conflict = true
+		}), Conflict, ""},
+		"a conflict is not planned": {bobs("/cairn plan", planned()).with(func(s *Snapshot) {
+			s.Conflict = true
+		}), Conflict, ""},
+		"two namespaces have the name": {bobs("/cairn apply net", planned(), planned(named("app", "net"))),
+			Allowed, ""},
+		"the namespace chooses one of the two": {bobs("/cairn apply web/net", planned(), planned(named("app", "net"))),
+			Allowed, Allowed},
 
 		// atlantis #1202, #1393, #2124, #1548: locks remained after a pull request was closed.
 		"a lock of a closed pull request is released": {
-			bobs("/cairn unlock", planned(may("apply"), func(s *Stack) { s.Locked = true })).with(func(s *Snapshot) { s.Closed, s.Conflict = true, true }), Allowed, Allowed,
+			bobs("/cairn unlock", planned(may("apply"), func(s *Stack) { s.Locked = true })).with(func(s *Snapshot) {
+				s.Closed, s.Conflict = true, true
+			}), Allowed, Allowed,
 		},
 		// atlantis #6529: apply while planning succeeded with 0 of 0 plans, and the pull request was merged.
-		"apply before any plan":               {bobs("/cairn apply", planned(at(""))), Allowed, NotPlanned},
-		"apply while queued":                  {bobs("/cairn apply", planned(at("Queued"))), Allowed, Planning},
-		"apply while planning":                {bobs("/cairn apply", planned(at("Planning"))), Allowed, Planning},
-		"apply of all while another plans":    {bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Planning},
-		"approval of all while another plans": {bobs("/cairn approve", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Planning},
-		"apply of one while another plans":    {bobs("/cairn apply net", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Allowed},
-		"apply of no Stack at all":            {bobs("/cairn apply"), NotAffected, ""},
+		"apply before any plan": {bobs("/cairn apply", planned(at(""))), Allowed, NotPlanned},
+		"apply while queued":    {bobs("/cairn apply", planned(at("Queued"))), Allowed, Planning},
+		"apply while planning":  {bobs("/cairn apply", planned(at("Planning"))), Allowed, Planning},
+		"apply of all while another plans": {
+			bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Planning},
+		"approval of all while another plans": {
+			bobs("/cairn approve", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Planning},
+		"apply of one while another plans": {
+			bobs("/cairn apply net", planned(), planned(named("web", "dns"), at("Planning"))), Allowed, Allowed},
+		"apply of no Stack at all": {bobs("/cairn apply"), NotAffected, ""},
 		// atlantis #1122, #2390: plans of directories that left the pull request were applied.
 		"a plan of what is not affected now": {bobs("/cairn apply", planned(unaffected)), NotAffected, ""},
-		"a plan of an older head":            {bobs("/cairn apply", planned(func(s *Stack) { s.Head = older })), Allowed, StalePlan},
-		"another plan than the one read":     {bobs("/cairn approve", planned(func(s *Stack) { s.SeenDigest = otherDigest })), Allowed, StalePlan},
-		"a plan that nobody has read":        {bobs("/cairn approve", planned(func(s *Stack) { s.SeenDigest = "" })), Allowed, StalePlan},
-		"a push after the comment":           {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Command.Commit = older }), HeadChanged, ""},
-		"an unknown head of the comment":     {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Command.Commit = "" }), HeadChanged, ""},
+		"a plan of an older head": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Head = older
+		})), Allowed, StalePlan},
+		"another plan than the one read": {bobs("/cairn approve", planned(func(s *Stack) {
+			s.SeenDigest = otherDigest
+		})), Allowed, StalePlan},
+		"a plan that nobody has read": {bobs("/cairn approve", planned(func(s *Stack) {
+			s.SeenDigest = ""
+		})), Allowed, StalePlan},
+		"a push after the comment": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Command.Commit = older
+		}), HeadChanged, ""},
+		"an unknown head of the comment": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Command.Commit = ""
+		}), HeadChanged, ""},
 		// atlantis #1508: an approved pull request could plan and apply any directory.
 		"a Stack that is not affected":       {bobs("/cairn apply web/net", planned(unaffected)), Allowed, NotAffected},
 		"a plan of one that is not affected": {bobs("/cairn plan web/net", planned(unaffected)), Allowed, NotAffected},
 		"a Stack that does not exist":        {bobs("/cairn plan web/net"), Allowed, NotAffected},
-		"a Stack beyond maxStacks":           {bobs("/cairn plan", planned(func(s *Stack) { s.Skipped = true })), NotAffected, ""},
-		"a Stack beyond maxStacks by name":   {bobs("/cairn plan net", planned(func(s *Stack) { s.Skipped = true })), Allowed, Allowed},
+		"a Stack beyond maxStacks": {bobs("/cairn plan", planned(func(s *Stack) {
+			s.Skipped = true
+		})), NotAffected, ""},
+		"a Stack beyond maxStacks by name": {bobs("/cairn plan net", planned(func(s *Stack) {
+			s.Skipped = true
+		})), Allowed, Allowed},
 		// atlantis #308, #2726: who could comment could apply.
-		"a user without a verb":                      {bobs("/cairn apply", planned(may())), Allowed, Forbidden},
-		"a user who is unknown":                      {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.User = "" }), Forbidden, ""},
-		"plan is not apply":                          {bobs("/cairn apply", planned(may("plan", "approve", "reject"))), Allowed, Forbidden},
-		"apply is not approve":                       {bobs("/cairn approve", planned(may("plan", "apply", "reject"))), Allowed, Forbidden},
-		"approve is not reject":                      {bobs("/cairn reject", planned(may("plan", "apply", "approve"))), Allowed, Forbidden},
-		"the verb of another Stack":                  {bobs("/cairn apply", planned(may()), planned(named("web", "dns"))), Allowed, Forbidden},
-		"a deleted directory is not applied before":  {bobs("/cairn apply", planned(withDeletedDirectory)), Allowed, AfterMerge},
-		"it is approved, though, for the merge":      {bobs("/cairn approve", planned(withDeletedDirectory)), Allowed, Allowed},
-		"another pull request is applied to it":      {bobs("/cairn apply", planned(func(s *Stack) { s.HeldBy = "pull request 13" })), Allowed, Held},
-		"a draft is not applied":                     {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Draft = true }), Draft, ""},
-		"a draft is planned":                         {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Draft = true }), Allowed, Allowed},
-		"a fork is not applied":                      {bobs("/cairn apply", planned()).with(func(s *Snapshot) { s.Fork = true }), Fork, ""},
-		"a plan that cannot be compared is applied":  {bobs("/cairn apply", planned(func(s *Stack) { s.Incomparable = true })), Allowed, Allowed},
-		"a plan that cannot be compared is approved": {bobs("/cairn approve", planned(func(s *Stack) { s.Incomparable = true })), Allowed, Incomparable},
-		"what is forbidden shows no other fact":      {bobs("/cairn apply", planned(may(), at("Failed"))), Allowed, Forbidden},
-		// ambient-code #763: a label that trusted a pull request survived a push. Azure/telescope #1266: a fork ran without
-		// any request.
-		"a fork is planned on command": {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted = true }), Allowed, Allowed},
+		"a user without a verb": {bobs("/cairn apply", planned(may())), Allowed, Forbidden},
+		"a user who is unknown": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.User = ""
+		}), Forbidden, ""},
+		"plan is not apply": {bobs("/cairn apply", planned(may("plan", "approve", "reject"))),
+			Allowed, Forbidden},
+		"apply is not approve": {bobs("/cairn approve", planned(may("plan", "apply", "reject"))),
+			Allowed, Forbidden},
+		"approve is not reject": {bobs("/cairn reject", planned(may("plan", "apply", "approve"))),
+			Allowed, Forbidden},
+		"the verb of another Stack": {
+			bobs("/cairn apply", planned(may()), planned(named("web", "dns"))), Allowed, Forbidden},
+		"a deleted directory is not applied before": {bobs("/cairn apply", planned(withDeletedDirectory)), Allowed,
+			AfterMerge},
+		"it is approved, though, for the merge": {bobs("/cairn approve", planned(withDeletedDirectory)),
+			Allowed, Allowed},
+		"another pull request is applied to it": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.HeldBy = "pull request 13"
+		})), Allowed, Held},
+		"a draft is not applied": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Draft = true
+		}), Draft, ""},
+		"a draft is planned": {bobs("/cairn plan", planned()).with(func(s *Snapshot) {
+			s.Draft = true
+		}), Allowed, Allowed},
+		"a fork is not applied": {bobs("/cairn apply", planned()).with(func(s *Snapshot) {
+			s.Fork = true
+		}), Fork, ""},
+		"a plan that cannot be compared is applied": {bobs("/cairn apply", planned(func(s *Stack) {
+			s.Incomparable = true
+		})), Allowed, Allowed},
+		"a plan that cannot be compared is approved": {bobs("/cairn approve", planned(func(s *Stack) {
+			s.Incomparable = true
+		})), Allowed, Incomparable},
+		"what is forbidden shows no other fact": {bobs("/cairn apply", planned(may(), at("Failed"))), Allowed,
+			Forbidden},
+		// ambient-code #763: a label that trusted a pull request survived a push. Azure/telescope #1266: a fork ran
+		// without any request.
+		"a fork is planned on command": {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) {
+			s.Restricted = true
+		}), Allowed, Allowed},
 		"a fork that swaps its head after the command": {
-			bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, older }), HeadChanged, "",
+			bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) {
+				s.Restricted, s.Command.Commit = true, older
+			}), HeadChanged, "",
 		},
-		"a fork with an unknown head":                 {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, "" }), HeadChanged, ""},
-		"a fork's author":                             {bobs("/cairn plan", planned(at(""), may())).with(func(s *Snapshot) { s.Restricted, s.User = true, alice }), Allowed, Forbidden},
-		"a branch is planned at its head":             {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Command.Commit = "" }), Allowed, Allowed},
-		"a branch at the head that is named":          {bobs("/cairn plan", planned()), Allowed, Allowed},
-		"a branch at another head than the named one": {bobs("/cairn plan", planned()).with(func(s *Snapshot) { s.Command.Commit = older }), HeadChanged, ""},
+		"a fork with an unknown head": {bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) {
+			s.Restricted, s.Command.Commit = true, ""
+		}), HeadChanged, ""},
+		"a fork's author": {bobs("/cairn plan", planned(at(""), may())).with(func(s *Snapshot) {
+			s.Restricted, s.User = true, alice
+		}), Allowed, Forbidden},
+		"a branch is planned at its head": {bobs("/cairn plan", planned()).with(func(s *Snapshot) {
+			s.Command.Commit = ""
+		}), Allowed, Allowed},
+		"a branch at the head that is named": {bobs("/cairn plan", planned()), Allowed, Allowed},
+		"a branch at another head than the named one": {bobs("/cairn plan", planned()).with(func(s *Snapshot) {
+			s.Command.Commit = older
+		}), HeadChanged, ""},
 		// atlantis #6535: the API skipped the requirements. One function decides for every caller.
-		"self-approval is prevented":                    {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = alice }), Allowed, SelfApproval},
-		"self-approval with another case of the login":  {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.User = strings.ToUpper(alice) }), Allowed, SelfApproval},
-		"a committer is an author":                      {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.Authors = append(s.Authors, bob) }), Allowed, SelfApproval},
-		"an unknown committer can be anybody":           {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.UnknownAuthor = true }), Allowed, SelfApproval},
-		"without an author anybody can be it":           {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) { s.Authors = nil }), Allowed, SelfApproval},
-		"self-approval is not prevented":                {bobs("/cairn approve", planned()).with(func(s *Snapshot) { s.User = alice }), Allowed, Allowed},
-		"another user approves":                         {bobs("/cairn approve", planned(guarded)), Allowed, Allowed},
-		"the Run of an apply requires the approval":     {bobs("/cairn apply", planned(guarded)), Allowed, Allowed},
-		"the author applies what another user approved": {bobs("/cairn apply", planned(approvedBy(bob, head, digest))).with(func(s *Snapshot) { s.User = alice }), Allowed, Allowed},
+		"self-approval is prevented": {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) {
+			s.User = alice
+		}), Allowed, SelfApproval},
+		"self-approval with another case of the login": {bobs("/cairn approve", planned(guarded)).
+			with(func(s *Snapshot) {
+				s.User = strings.ToUpper(alice)
+			}), Allowed, SelfApproval},
+		"a committer is an author": {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) {
+			s.Authors = append(s.Authors, bob)
+		}), Allowed, SelfApproval},
+		"an unknown committer can be anybody": {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) {
+			s.UnknownAuthor = true
+		}), Allowed, SelfApproval},
+		"without an author anybody can be it": {bobs("/cairn approve", planned(guarded)).with(func(s *Snapshot) {
+			s.Authors = nil
+		}), Allowed, SelfApproval},
+		"self-approval is not prevented": {bobs("/cairn approve", planned()).with(func(s *Snapshot) {
+			s.User = alice
+		}), Allowed, Allowed},
+		"another user approves":                     {bobs("/cairn approve", planned(guarded)), Allowed, Allowed},
+		"the Run of an apply requires the approval": {bobs("/cairn apply", planned(guarded)), Allowed, Allowed},
+		"the author applies what another user approved": {bobs("/cairn apply", planned(approvedBy(bob, head, digest))).
+			with(func(s *Snapshot) {
+				s.User = alice
+			}), Allowed, Allowed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.s)
@@ -192,11 +297,14 @@ func TestCommandDecision(t *testing.T) {
 			if got.Reason != tt.net {
 				t.Errorf("web/net: %+v, want %s", got, tt.net)
 			}
-			if d.Allowed() != slices.ContainsFunc(d.Stacks, func(r Result) bool { return r.Reason == Allowed }) || tt.net == Allowed && !d.Allowed() ||
+			if d.Allowed() != slices.ContainsFunc(d.Stacks, func(r Result) bool {
+				return r.Reason == Allowed
+			}) || tt.net == Allowed && !d.Allowed() ||
 				len(tt.s.Stacks) < 2 && tt.net != Allowed && d.Allowed() {
 				t.Errorf("allowed %t: %+v", d.Allowed(), d)
 			}
-			if got.Reason == Allowed && (got.Head != tt.s.Head || tt.s.Command.needsPlan() != (got.PlanDigest == digest)) {
+			if got.Reason == Allowed && (got.Head != tt.s.Head ||
+				tt.s.Command.needsPlan() != (got.PlanDigest == digest)) {
 				t.Errorf("not bound to head and plan: %+v", got)
 			}
 			if d.Text() == "" || !d.Allowed() && got.Reason != "" && !strings.Contains(d.Text(), "rejected because") {
@@ -253,14 +361,22 @@ func TestTexts(t *testing.T) {
 	show("unknown command", syntax.Text())
 	show("help", Decide(bobs("/cairn help")).Text())
 	show("apply", Decide(bobs("/cairn apply net dns cdn db old gone eks",
-		planned(), planned(named("web", "dns"), at("Planning")), planned(named("web", "cdn"), may()), planned(named("web", "db"), guarded),
-		planned(named("web", "old"), withDeletedDirectory), planned(named("web", "eks")), planned(named("app", "eks")))).Text())
-	show("apply while planning", Decide(bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning")))).Text())
+		planned(), planned(named("web", "dns"), at("Planning")), planned(named("web", "cdn"), may()),
+		planned(named("web", "db"), guarded),
+		planned(named("web", "old"), withDeletedDirectory), planned(named("web", "eks")),
+		planned(named("app", "eks")))).Text())
+	show("apply while planning", Decide(bobs("/cairn apply", planned(), planned(named("web", "dns"), at("Planning")))).
+		Text())
 	show("empty apply", Decide(bobs("/cairn apply")).Text())
-	show("a fork without a commit", Decide(bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) { s.Restricted, s.Command.Commit = true, "" })).Text())
-	show("a fork with a Stack that the user may not plan", Decide(restricted("/cairn plan", planned(at("")), cdn(may()))).Text())
+	show("a fork without a commit", Decide(bobs("/cairn plan", planned(at(""))).with(func(s *Snapshot) {
+		s.Restricted, s.Command.Commit = true, ""
+	})).Text())
+	show("a fork with a Stack that the user may not plan",
+		Decide(restricted("/cairn plan", planned(at("")), cdn(may()))).Text())
 	show("a fork, for one Stack", Decide(restricted("/cairn plan net", planned(at("")), cdn())).Text())
-	show("another head", Decide(bobs("/cairn approve", planned()).with(func(s *Snapshot) { s.Command.Commit = older })).Text())
+	show("another head", Decide(bobs("/cairn approve", planned()).with(func(s *Snapshot) {
+		s.Command.Commit = older
+	})).Text())
 	file := filepath.Join("testdata", "texts.golden.md")
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {

@@ -77,7 +77,8 @@ func (pr PullRequest) appliedBefore() (State, string) {
 		if state, _ := s.result(); state == Pending {
 			return Pending, "The plans are in progress."
 		}
-		if s.New || s.DeletedDirectory != "" || s.Plan == nil || !s.Plan.Changes || s.OnMerge != nil && s.OnMerge.Stage != "" {
+		if s.New || s.DeletedDirectory != "" || s.Plan == nil || !s.Plan.Changes ||
+			s.OnMerge != nil && s.OnMerge.Stage != "" {
 			continue // they are applied after the merge only
 		}
 		all++

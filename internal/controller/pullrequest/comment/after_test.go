@@ -22,7 +22,8 @@ func after(stacks ...Applied) PullRequest {
 
 // did returns a Stack with the Run name-8.
 func did(name string, phase v1alpha1.StackApplyPhase, reason, message string) Applied {
-	s := Applied{PullRequestStackApply: v1alpha1.PullRequestStackApply{Namespace: "web", Name: name, Phase: phase, Reason: reason, Message: message}}
+	s := Applied{PullRequestStackApply: v1alpha1.PullRequestStackApply{Namespace: "web", Name: name, Phase: phase,
+		Reason: reason, Message: message}}
 	s.Run, s.URL = name+"-8", "https://cairn.example.com/runs/web/"+name+"-8"
 	return s
 }
@@ -46,13 +47,16 @@ func allPhases() PullRequest {
 		without("gone", v1alpha1.StackApplyDeleted, "", ""),
 		did("cdn", v1alpha1.StackApplyApplying, "", ""),
 		without("slow", v1alpha1.StackApplyPending, "", ""),
-		with(did("db", v1alpha1.StackApplyAwaitingApproval, v1alpha1.ReasonAwaitingApproval, "1 to destroy; approve it"), v1alpha1.Plan{Destroy: 1}),
+		with(did("db", v1alpha1.StackApplyAwaitingApproval, v1alpha1.ReasonAwaitingApproval,
+			"1 to destroy; approve it"), v1alpha1.Plan{Destroy: 1}),
 		opening(did("night", v1alpha1.StackApplyWaiting, v1alpha1.ReasonWindowClosed, "no window allows Apply now")),
 		without("paused", v1alpha1.StackApplyWaiting, v1alpha1.ReasonSuspended, "spec.suspend is true"),
 		without("later", v1alpha1.StackApplyWaiting, v1alpha1.ReasonDependencyNotReady, "waits for Stack net"),
-		did("dns", v1alpha1.StackApplyFailed, "EngineError", "Error: Invalid zone\n\n  on main.tf line 3:\n   3:   zone = \"a|b\"\n"),
+		did("dns", v1alpha1.StackApplyFailed, "EngineError", "Error: Invalid zone\n\n  on main.tf line 3:\n   3:   "+
+			"zone = \"a|b\"\n"),
 		did("mail", v1alpha1.StackApplyFailed, v1alpha1.ReasonRejected, "bob rejected the plan: not on a Friday"),
-		without("old", v1alpha1.StackApplyStopped, v1alpha1.ReasonPathNotFound, "the repository has no directory stacks/old"),
+		without("old", v1alpha1.StackApplyStopped, v1alpha1.ReasonPathNotFound,
+			"the repository has no directory stacks/old"),
 		without("lab", v1alpha1.StackApplyStopped, v1alpha1.ReasonDestroyed, "all resources are destroyed"),
 		without("lost", v1alpha1.StackApplySuperseded, "", ""),
 	)
@@ -81,8 +85,10 @@ func TestNextStepsAfterTheMerge(t *testing.T) {
 	text := Render(allPhases(), GitHub)
 	for _, want := range []string{
 		"`cairn -n web approve db-8`, by a user with the verb `approve` on Runs in the namespace `web`",
-		"`cairn -n web retry dns`", "`cairn -n web apply mail`", "`cairn -n web resume paused`", "`cairn -n web describe old`",
-		"`cairn -n web apply lab`", "does not have the merge any more", "Applied: 3 added, 1 changed", "Applied: no changes",
+		"`cairn -n web retry dns`", "`cairn -n web apply mail`", "`cairn -n web resume paused`",
+		"`cairn -n web describe old`",
+		"`cairn -n web apply lab`", "does not have the merge any more", "Applied: 3 added, 1 changed",
+		"Applied: no changes",
 		"It continues at 2026-12-07 08:00 UTC, when the window opens",
 	} {
 		if !strings.Contains(text, want) {
@@ -97,26 +103,33 @@ func TestNextStepsAfterTheMerge(t *testing.T) {
 // The status of the merge commit is pending until each Stack has ended, and a failure as soon as one failed.
 func TestStatusOfTheMergeCommit(t *testing.T) {
 	applied := with(did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonApplied, ""), v1alpha1.Plan{Add: 3})
-	waits, failed := did("db", v1alpha1.StackApplyAwaitingApproval, "", ""), did("dns", v1alpha1.StackApplyFailed, "EngineError", hostile)
+	waits, failed := did("db", v1alpha1.StackApplyAwaitingApproval, "", ""), did("dns", v1alpha1.StackApplyFailed,
+		"EngineError", hostile)
 	for name, tt := range map[string]struct {
 		pr   PullRequest
 		want string
 	}{
-		"applied":     {after(applied, applied), "success 2 of 2 Stacks applied: 6 added."},
-		"unchanged":   {after(did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonNoChanges, "")), "success 1 of 1 Stack applied."},
-		"one deleted": {after(applied, did("gone", v1alpha1.StackApplyDeleted, "", "")), "success 1 of 2 Stacks applied: 3 added, 1 deleted."},
-		"one waits":   {after(applied, waits), "pending 1 of 2 Stacks applied, 1 waits for an approval."},
-		"one failed":  {after(failed, applied, waits), "failure 1 of 3 Stacks applied, 1 failed, 1 waits for an approval."},
-		"in progress": {after(did("a", v1alpha1.StackApplyPending, "", ""), did("b", v1alpha1.StackApplyApplying, "", "")), "pending 0 of 2 Stacks applied, 2 in progress."},
-		"lost":        {after(did("a", v1alpha1.StackApplySuperseded, "", "")), "failure 0 of 1 Stack applied, 1 superseded."},
+		"applied": {after(applied, applied), "success 2 of 2 Stacks applied: 6 added."},
+		"unchanged": {after(did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonNoChanges, "")),
+			"success 1 of 1 Stack applied."},
+		"one deleted": {after(applied, did("gone", v1alpha1.StackApplyDeleted, "", "")),
+			"success 1 of 2 Stacks applied: 3 added, 1 deleted."},
+		"one waits": {after(applied, waits), "pending 1 of 2 Stacks applied, 1 waits for an approval."},
+		"one failed": {after(failed, applied, waits), "failure 1 of 3 Stacks applied, 1 failed, 1 waits for " +
+			"an approval."},
+		"in progress": {after(did("a", v1alpha1.StackApplyPending, "", ""),
+			did("b", v1alpha1.StackApplyApplying, "", "")), "pending 0 of 2 Stacks applied, 2 in progress."},
+		"lost": {after(did("a", v1alpha1.StackApplySuperseded, "", "")), "failure 0 of 1 Stack applied, 1 superseded."},
 		"expired": {func() PullRequest {
 			pr := after(waits)
 			pr.After.Expired, pr.After.More = true, 2
 			return pr
-		}(), "failure 0 of 1 Stack applied, 1 waits for an approval. Cairn does not report what follows. Cairn does not report 2 more Stacks."},
+		}(), "failure 0 of 1 Stack applied, 1 waits for an approval. Cairn does not report what follows. Cairn does " +
+			"not report 2 more Stacks."},
 	} {
 		got := ApplyStatus(tt.pr, ApplyContext("infra"))
-		if text := string(got.State) + " " + got.Description; text != tt.want || got.Context != "infra/apply" || got.URL != tt.pr.URL {
+		if text := string(got.State) + " " + got.Description; text != tt.want || got.Context != "infra/apply" ||
+			got.URL != tt.pr.URL {
 			t.Errorf("%s: %+v, want %s", name, got, tt.want)
 		}
 	}
@@ -126,10 +139,12 @@ func TestStatusOfTheMergeCommit(t *testing.T) {
 func TestResultIsAnotherComment(t *testing.T) {
 	pr := allPhases()
 	plans, result := Render(pr, GitHub), Render(Result(pr), GitHub)
-	if ours.IsMarked(result) || !Result(pr).ID.IsMarked(result) || Result(pr).ID.IsMarked(plans) || !ours.IsMarked(plans) {
+	if ours.IsMarked(result) || !Result(pr).ID.IsMarked(result) || Result(pr).ID.IsMarked(plans) ||
+		!ours.IsMarked(plans) {
 		t.Errorf("the marker of %.200s", result)
 	}
-	if strings.Contains(result, "aws_vpc") || !strings.Contains(plans, "aws_vpc") || !strings.Contains(result, "`web/dns`") {
+	if strings.Contains(result, "aws_vpc") || !strings.Contains(plans, "aws_vpc") ||
+		!strings.Contains(result, "`web/dns`") {
 		t.Error(result)
 	}
 }
@@ -138,7 +153,8 @@ func TestResultIsAnotherComment(t *testing.T) {
 func TestManyStacksAfterTheMerge(t *testing.T) {
 	pr := after()
 	for n := range 500 {
-		pr.After.Stacks = append(pr.After.Stacks, did(fmt.Sprintf("stack-%d", n), v1alpha1.StackApplyFailed, "EngineError", strings.Repeat("long ", 90)))
+		pr.After.Stacks = append(pr.After.Stacks, did(fmt.Sprintf("stack-%d", n), v1alpha1.StackApplyFailed,
+			"EngineError", strings.Repeat("long ", 90)))
 	}
 	for _, f := range []Format{GitHub, Bitbucket, {Limit: 700}, {Limit: 100}} {
 		text := Render(pr, f)
@@ -149,8 +165,8 @@ func TestManyStacksAfterTheMerge(t *testing.T) {
 	}
 }
 
-// TestCommentHasTheDeadlineOfAHold checks that the comment has the time until which a Stack is held, and that one that ended then
-// does not count as applied.
+// TestCommentHasTheDeadlineOfAHold checks that the comment has the time until which a Stack is held, and that one that
+// ended then does not count as applied.
 func TestCommentHasTheDeadlineOfAHold(t *testing.T) {
 	held := did("net", v1alpha1.StackApplyApplied, v1alpha1.ReasonApplied, "")
 	held.Deadline = &metav1.Time{Time: time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
@@ -164,8 +180,8 @@ func TestCommentHasTheDeadlineOfAHold(t *testing.T) {
 		t.Errorf("the status is %+v", s)
 	}
 	pr.Held[0].Expired = true
-	if got := render(); !strings.Contains(got, "| Not merged before 2026-12-03 10:00 UTC: the Stack goes back to the base, by a "+
-		"plan that waits for an approval | `/cairn apply` again, or merge |") {
+	if got := render(); !strings.Contains(got, "| Not merged before 2026-12-03 10:00 UTC: the Stack goes back to the "+
+		"base, by a plan that waits for an approval | `/cairn apply` again, or merge |") {
 		t.Errorf("the comment is\n%s", got)
 	}
 	if s := ApplyBeforeStatus(pr, "cairn/apply", true); s.State != Pending {

@@ -31,7 +31,8 @@ type PullRequest struct {
 	Answer string
 	// Plans is the digest of the plans with which a comment can approve them; empty if none can be approved.
 	Plans string `json:",omitempty"`
-	// Apply is the digest of the plans with which a comment can apply them before the merge; empty if none can be applied.
+	// Apply is the digest of the plans with which a comment can apply them before the merge; empty if none can be
+	// applied.
 	Apply string `json:",omitempty"`
 	// Requirements are those of an apply before the merge.
 	Requirements []v1alpha1.PullRequestRequirement `json:",omitempty"`
@@ -55,8 +56,8 @@ type PullRequest struct {
 	MoreStackSets int                            `json:",omitempty"`
 	// Unplanned is what the merge changes and no plan shows; nil for nothing.
 	Unplanned *v1alpha1.PullRequestUnplanned `json:",omitempty"`
-	// Dependents are other Stacks that the merge changes through outputs, MoreDependents is the number of those that are
-	// not named, and Later summarizes what is planned after the merge; empty for nothing.
+	// Dependents are other Stacks that the merge changes through outputs, MoreDependents is the number of those that
+	// are not named, and Later summarizes what is planned after the merge; empty for nothing.
 	Dependents     []v1alpha1.PullRequestDependent `json:",omitempty"`
 	MoreDependents int                             `json:",omitempty"`
 	Later          string                          `json:",omitempty"`
@@ -88,17 +89,19 @@ type Stack struct {
 	Failure string
 	// Backend is the type of the engine's backend that has the state, if Cairn does not keep it.
 	Backend string
-	// DeletedDirectory is the path of the Stack if the pull request deletes it. The plan is then what a destroy would do.
+	// DeletedDirectory is the path of the Stack if the pull request deletes it. The plan is then what a destroy would
+	// do.
 	DeletedDirectory string
-	// New: a StackSet would create the Stack after the merge, and the plan is with an empty state. Without a plan, Failure
-	// is why there is none, which fails nothing.
+	// New: a StackSet would create the Stack after the merge, and the plan is with an empty state. Without a plan,
+	// Failure is why there is none, which fails nothing.
 	New bool `json:",omitempty"`
 	// AwaitsCommand: it is not planned before a command names the head; Failure is why.
 	AwaitsCommand bool `json:",omitempty"`
-	// Deferred: it reads an output that another Stack of the pull request adds, so it is planned after the merge; Failure
-	// is after which one. It fails nothing.
+	// Deferred: it reads an output that another Stack of the pull request adds, so it is planned after the merge;
+	// Failure is after which one. It fails nothing.
 	Deferred bool `json:",omitempty"`
-	// UnappliedRun is the Run with changes of the base that were not applied when the plan ended; empty if there was none.
+	// UnappliedRun is the Run with changes of the base that were not applied when the plan ended; empty if there was
+	// none.
 	UnappliedRun string `json:",omitempty"`
 	// OnMerge is what the Stack does when the pull request is merged; nil if that is not known, or of no interest any
 	// more.
@@ -280,7 +283,8 @@ func (pr PullRequest) planned() (State, string) {
 		effects = " " + count(moving, "Stack reads", "Stacks read") + " another directory after the merge." + effects
 	}
 	if stopping > 0 {
-		effects = " " + count(stopping, "Stack stops, since its directory is", "Stacks stop, since their directories are") +
+		effects = " " + count(stopping, "Stack stops, since its directory is",
+			"Stacks stop, since their directories are") +
 			" deleted: the merge destroys nothing." + effects
 	}
 	if pr.Later != "" {

@@ -40,15 +40,17 @@ const (
 // of returns a pull request with Stacks that are planned.
 func of(stacks ...Stack) PullRequest {
 	return PullRequest{
-		ID: ours, Head: "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", Base: "main", URL: "https://cairn.example.com/pullrequests/web/infra-12",
+		ID: ours, Head: "1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345", Base: "main",
+		URL:   "https://cairn.example.com/pullrequests/web/infra-12",
 		Phase: Planned, Stacks: stacks, MaxStacks: 50,
 	}
 }
 
 func stack(name string, edits ...func(*Stack)) Stack {
 	s := Stack{
-		Namespace: "web", Name: name, URL: "https://cairn.example.com/runs/web/" + name + "-7", Phase: v1alpha1.PhaseSucceeded,
-		Plan: &v1alpha1.Plan{},
+		Namespace: "web", Name: name, URL: "https://cairn.example.com/runs/web/" + name + "-7",
+		Phase: v1alpha1.PhaseSucceeded,
+		Plan:  &v1alpha1.Plan{},
 	}
 	for _, e := range edits {
 		e(&s)
@@ -82,10 +84,12 @@ func text(t testing.TB) string {
 	t.Helper()
 	var b bytes.Buffer
 	err := plan.Text(&b, plan.View{Changes: []plan.Change{
-		{Address: "aws_vpc.old", Action: plan.Delete, Attributes: []plan.Attribute{{Path: "cidr", Before: []byte(`"10.0.0.0/16"`)}}},
+		{Address: "aws_vpc.old", Action: plan.Delete,
+			Attributes: []plan.Attribute{{Path: "cidr", Before: []byte(`"10.0.0.0/16"`)}}},
 		{Address: "aws_db.main", Action: plan.Replace, CreateFirst: true, Attributes: []plan.Attribute{
 			{Path: "engine", Before: []byte(`"14"`), After: []byte(`"15"`), Forces: true},
-			{Path: "password", Before: []byte(`"(sensitive value)"`), After: []byte(`"(sensitive value)"`), Sensitive: true},
+			{Path: "password", Before: []byte(`"(sensitive value)"`), After: []byte(`"(sensitive value)"`),
+				Sensitive: true},
 		}},
 		{Address: "aws_s3_bucket.logs", Action: plan.Replace},
 		{Address: `aws_policy.a["x"]`, Action: plan.Update, Unchanged: 3, Attributes: []plan.Attribute{
@@ -103,14 +107,16 @@ func mixed(t testing.TB) PullRequest {
 	pr := of(
 		stack("net", plans(v1alpha1.Plan{Add: 3, Change: 1, Destroy: 3, Replace: 2}, text(t))),
 		stack("dns", failed("Error: Invalid reference\n\n  on main.tf line 3:\n   3:   vpc = aws_vpc.x\n")),
-		stack("db", plans(v1alpha1.Plan{Destroy: 1}, "  - aws_db.main will be destroyed\n\nPlan: 0 to add, 0 to change, 1 to destroy.\n"), policy(v1alpha1.PolicyResult{
+		stack("db", plans(v1alpha1.Plan{Destroy: 1}, "  - aws_db.main will be destroyed\n\nPlan: 0 to add, 0 to "+
+			"change, 1 to destroy.\n"), policy(v1alpha1.PolicyResult{
 			Checked: 3, Denied: 1, ApprovalRequired: 1, Warned: 2, Findings: []v1alpha1.PolicyFinding{
 				{Policy: "rules/db.rego", Action: "Deny", Message: "databases are not destroyed"},
 				{Policy: "rules/cost.rego", Action: "RequireApproval", Message: "it costs more than 100 a month"},
 			},
 		})),
 		stack("cdn", phase(v1alpha1.PhasePlanning)),
-		stack("old", plans(v1alpha1.Plan{Destroy: 2, Import: 1, Forget: 1}, "  - aws_vpc.old will be destroyed\n"), deleted("stacks/old")),
+		stack("old", plans(v1alpha1.Plan{Destroy: 2, Import: 1, Forget: 1}, "  - aws_vpc.old will be destroyed\n"),
+			deleted("stacks/old")),
 		stack("same"),
 		stack("out", plans(v1alpha1.Plan{}, "Plan: only outputs change.\n")),
 		stack("later", phase("")),
@@ -130,19 +136,23 @@ func in(p v1alpha1.PullRequestPhase, message string, edit ...func(*PullRequest))
 	return pr
 }
 
-// hostile is text that tries to be Markdown, HTML, a link, an image, a mention, a reference, a quick action and a fence.
-const hostile = "x` `` ``` ````\n```\n~~~\n/merge\n/cairn apply\n</summary></details><img src=x onerror=a> --> <!-- @alice @org/team #12 !12 gh-1 " +
-	"owner/repo#1 1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345 [a](https://evil.example) ![i](https://evil.example/i.png) https://evil.example " +
-	"www.evil.example | a \\| b \\\\| **b** _i_ # h :smile: $x$ &lt; &#64;bob \u202eevil\u200b\x00\x1b[2J\xff\r\n> q\n- l\n| t |\n\tend`"
+// hostile is text that tries to be Markdown, HTML, a link, an image, a mention, a reference, a quick action and a
+// fence.
+const hostile = "x` `` ``` ````\n```\n~~~\n/merge\n/cairn apply\n</summary></details><img src=x onerror=a> --> <!-- " +
+	"@alice @org/team #12 !12 gh-1 owner/repo#1 1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345 [a](https://evil.example) " +
+	"![i](https://evil.example/i.png) https://evil.example www.evil.example | a \\| b \\\\| **b** _i_ # h :smile: " +
+	"$x$ &lt; &#64;bob \u202eevil\u200b\x00\x1b[2J\xff\r\n> q\n- l\n| t |\n\tend`"
 
 func hostilePullRequest() PullRequest {
 	s := stack(hostile, failed(hostile), deleted(hostile))
 	s.Namespace, s.URL = hostile, "https://cairn.example.com/runs/"+hostile
-	planned := stack("net", plans(v1alpha1.Plan{Add: 1, Unverified: hostile}, "  + a\n"+hostile), policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,
-		Findings: []v1alpha1.PolicyFinding{{Policy: hostile, Action: hostile, Message: hostile}}}))
+	planned := stack("net", plans(v1alpha1.Plan{Add: 1, Unverified: hostile}, "  + a\n"+hostile),
+		policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,
+			Findings: []v1alpha1.PolicyFinding{{Policy: hostile, Action: hostile, Message: hostile}}}))
 	planned.Backend = hostile
 	pr := of(s, planned, stack("bad", phase(v1alpha1.PhaseCanceled)))
-	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile, hostile, []string{hostile}
+	pr.Head, pr.Base, pr.URL, pr.Message, pr.Answer, pr.Skipped = hostile, hostile, "javascript:"+hostile, hostile,
+		hostile, []string{hostile}
 	pr.ID.Installation, pr.ID.Repository = hostile, hostile
 	pr.Dependents = []v1alpha1.PullRequestDependent{{Namespace: hostile, Name: hostile, Message: hostile}}
 	pr.Unplanned = &v1alpha1.PullRequestUnplanned{Directories: []string{hostile}, Manifests: []string{hostile}}
@@ -164,18 +174,22 @@ func stackSets(failing bool) PullRequest {
 			Message: "3 of 12 Stacks are not generated any more, and spec.maxDeletions allows 1 at once",
 			Stacks: []v1alpha1.PullRequestStackSetStack{
 				{Effect: v1alpha1.EffectGo, Name: "dev-old", Directory: "envs/dev/old"},
-				{Effect: v1alpha1.EffectChange, Name: "dev-net", Directory: "envs/dev/network", Fields: []string{"spec.source.git.path", "spec.variables"}},
+				{Effect: v1alpha1.EffectChange, Name: "dev-net", Directory: "envs/dev/network",
+					Fields: []string{"spec.source.git.path", "spec.variables"}},
 				{Effect: v1alpha1.EffectReturn, Name: "dev-mail", Directory: "envs/dev/mail"},
 				{Effect: v1alpha1.EffectAppear, Name: "dev-db", Directory: "envs/dev/db"},
 			}},
-		{Namespace: "prod", Name: "services", Prune: v1alpha1.PruneKeep, Go: 1, Stacks: []v1alpha1.PullRequestStackSetStack{
-			{Effect: v1alpha1.EffectGo, Name: "cart", Directory: "services/cart"},
-		}},
+		{Namespace: "prod", Name: "services", Prune: v1alpha1.PruneKeep, Go: 1,
+			Stacks: []v1alpha1.PullRequestStackSetStack{
+				{Effect: v1alpha1.EffectGo, Name: "cart", Directory: "services/cart"},
+			}},
 	}, 2
 	if failing {
 		pr.StackSets[1] = pr.StackSets[0]
-		pr.StackSets[0] = v1alpha1.PullRequestStackSet{Namespace: "prod", Name: "services", Reason: v1alpha1.ReasonRenderingFailed,
-			Message: "spec.template.spec.variables[0].value: ${int(params.size)}: type conversion error (directory services/big) with params size=big"}
+		pr.StackSets[0] = v1alpha1.PullRequestStackSet{Namespace: "prod", Name: "services",
+			Reason: v1alpha1.ReasonRenderingFailed,
+			Message: "spec.template.spec.variables[0].value: ${int(params.size)}: type conversion error (directory " +
+				"services/big) with params size=big"}
 	}
 	return pr
 }
@@ -185,7 +199,8 @@ func withDependents() PullRequest {
 	app := stack("app", phase(""))
 	app.Deferred, app.Failure = true, "planned after web/net is applied (nat)"
 	same := stack("same")
-	same.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeNothing, Message: "planned after web/net is applied (vpc)"}
+	same.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeNothing,
+		Message: "planned after web/net is applied (vpc)"}
 	net := stack("net", plans(v1alpha1.Plan{Change: 1}, "  ~ aws_vpc.net will be changed\n"))
 	net.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeApply}
 	pr := of(net, app, same, stack("a"), stack("b"))
@@ -194,7 +209,8 @@ func withDependents() PullRequest {
 		{Namespace: "web", Name: "dns", Possible: true, Message: "may be planned after web/cluster is applied"},
 	}
 	pr.MoreDependents = 2
-	pr.Later = "1 Stack is deferred until an output exists, 1 other Stack reads outputs that change, 3 other Stacks may be planned after the merge"
+	pr.Later = "1 Stack is deferred until an output exists, 1 other Stack reads outputs that change, 3 other Stacks " +
+		"may be planned after the merge"
 	return pr
 }
 
@@ -212,8 +228,10 @@ func TestRenderedComments(t *testing.T) {
 		"conflict": {in(Conflict, "main.tf\nmodules/net/main.tf\n"), GitHub},
 		"failed":   {in(Failed, "the pull request has 2 GB of files: the limit is 1 GB"), GitHub},
 		"draft":    {in(Draft, ""), GitHub},
-		"fork":     {in(AwaitingCommand, "the head is in a fork", func(pr *PullRequest) { pr.Stacks = []Stack{stack("net", phase(""))} }), GitHub},
-		"hostile":  {hostilePullRequest(), GitHub},
+		"fork": {in(AwaitingCommand, "the head is in a fork", func(pr *PullRequest) {
+			pr.Stacks = []Stack{stack("net", phase(""))}
+		}), GitHub},
+		"hostile": {hostilePullRequest(), GitHub},
 
 		"stacksets":        {stackSets(false), GitHub},
 		"stackset-failing": {stackSets(true), Bitbucket},
@@ -273,10 +291,12 @@ func TestMarkerIsOfOnePullRequest(t *testing.T) {
 
 // atlantis #1178, #941: a directory that a pull request deletes was not planned.
 func TestDeletedDirectoryShowsWhatDestroyingWouldDo(t *testing.T) {
-	pr := of(stack("old", plans(v1alpha1.Plan{Destroy: 2}, "  - aws_vpc.old will be destroyed\n"), deleted("stacks/old")))
+	pr := of(stack("old", plans(v1alpha1.Plan{Destroy: 2}, "  - aws_vpc.old will be destroyed\n"),
+		deleted("stacks/old")))
 	got := Render(pr, GitHub)
 	for _, want := range []string{
-		"| if it is deleted: 2 to destroy (directory deleted) |", "The merge destroys nothing: this is what the deletion of the Stack would do.",
+		"| if it is deleted: 2 to destroy (directory deleted) |",
+		"The merge destroys nothing: this is what the deletion of the Stack would do.",
 		"deletes the directory stacks/old.", "\n-   aws_vpc.old",
 	} {
 		if !strings.Contains(got, want) {
@@ -288,7 +308,8 @@ func TestDeletedDirectoryShowsWhatDestroyingWouldDo(t *testing.T) {
 // tofu-controller PR #1730: the base was planned instead of the pull request, and the comment did not show it.
 func TestCommentNamesHeadAndBase(t *testing.T) {
 	for _, p := range []v1alpha1.PullRequestPhase{Merging, Conflict, Failed, Draft, AwaitingCommand, Planned} {
-		if got := Render(in(p, ""), GitHub); !strings.Contains(got, "Head `1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345`, base `main`.") {
+		if got := Render(in(p, ""), GitHub); !strings.Contains(got,
+			"Head `1f3c9a2b7d5e4f60718293a4b5c6d7e8f9012345`, base `main`.") {
 			t.Errorf("%s: %s", p, got)
 		}
 	}
@@ -308,7 +329,8 @@ func TestSameInputInAnyOrderRendersTheSame(t *testing.T) {
 // Every limit is kept, and what is cut is the longest first: a short plan is whole while a long one is cut.
 func TestLongestDetailsAreCutFirst(t *testing.T) {
 	long := strings.Repeat("  + aws_subnet.this will be created\n", 5000)
-	pr := of(stack("long", plans(v1alpha1.Plan{Add: 5000}, long)), stack("longer", plans(v1alpha1.Plan{Add: 9000}, long+long)),
+	pr := of(stack("long", plans(v1alpha1.Plan{Add: 5000}, long)),
+		stack("longer", plans(v1alpha1.Plan{Add: 9000}, long+long)),
 		stack("short", plans(v1alpha1.Plan{Add: 1}, "  + aws_vpc.short will be created\n")))
 	for _, f := range []Format{GitHub, Bitbucket} {
 		got := Render(pr, f)
@@ -355,7 +377,8 @@ func TestTextThatDoesNotFitIsReported(t *testing.T) {
 		pr := of(stack("net", failed(message)))
 		got := Render(pr, GitHub)
 		check(t, got, pr, GitHub)
-		if !strings.Contains(got, "\nreal\n") || !strings.Contains(got, "…") && !strings.Contains(got, " more lines: see the ") {
+		if !strings.Contains(got, "\nreal\n") || !strings.Contains(got, "…") && !strings.Contains(got,
+			" more lines: see the ") {
 			t.Errorf("%s: %.500q", name, got)
 		}
 	}
@@ -379,13 +402,16 @@ func TestLimitsAreOfCharacters(t *testing.T) {
 // A Stack that a StackSet would create is marked. One that cannot be planned has the reason, and fails nothing.
 func TestNewStacksAreMarked(t *testing.T) {
 	planned := stack("db", func(s *Stack) { s.New, s.Plan = true, &v1alpha1.Plan{Changes: true, Add: 3} })
-	unplanned := stack("dns", func(s *Stack) { s.New, s.Plan, s.Phase, s.Failure = true, nil, "", "output id of Stack net is missing" })
+	unplanned := stack("dns", func(s *Stack) {
+		s.New, s.Plan, s.Phase, s.Failure = true, nil, "", "output id of Stack net is missing"
+	})
 	pr := of(planned, unplanned)
 	if state, text := pr.aggregate(); state != Success || text != "1 Stack planned: 3 to add." {
 		t.Errorf("%s: %q", state, text)
 	}
 	text := Render(pr, GitHub)
-	for _, part := range []string{"3 to add (new)", "| Not planned | new, not planned |", "begins with an empty state", "output id of Stack net is missing"} {
+	for _, part := range []string{"3 to add (new)", "| Not planned | new, not planned |", "begins with an empty state",
+		"output id of Stack net is missing"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it lacks %q:\n%s", part, text)
 		}

@@ -68,7 +68,8 @@ func check(t testing.TB, text string, pr PullRequest, f Format) {
 }
 
 var allowed = []string{
-	"html", "head", "body", "p", "strong", "code", "pre", "a", "details", "summary", "h3", "table", "thead", "tbody", "tr", "th", "td",
+	"html", "head", "body", "p", "strong", "code", "pre", "a", "details", "summary", "h3", "table", "thead", "tbody",
+	"tr", "th", "td",
 }
 
 func walk(t testing.TB, n *nethtml.Node, above []string, elements map[string]int) {
@@ -105,16 +106,19 @@ func walk(t testing.TB, n *nethtml.Node, above []string, elements map[string]int
 }
 
 func FuzzRender(f *testing.F) {
-	for _, s := range []string{hostile, "", "`", "``` ```", " ", "\n", "a\n\nb", "|", `\`, `\|`, "</code></summary>", "~~~", "/merge\n/merge", "﷽😀", "--!>", "é\xff"} {
+	for _, s := range []string{hostile, "", "`", "``` ```", " ", "\n", "a\n\nb", "|", `\`, `\|`, "</code></summary>",
+		"~~~", "/merge\n/merge", "﷽😀", "--!>", "é\xff"} {
 		for _, limit := range []uint32{0, 100, 700, 1500, 4000, 65_536} {
 			f.Add(s, s, s, s, limit, limit%200 == 0, uint8(limit))
 		}
 	}
 	phases := []v1alpha1.PullRequestPhase{Planned, Planned, Merging, Conflict, Failed, Draft, AwaitingCommand, "Other"}
-	runs := []v1alpha1.RunPhase{"", "Queued", "Planning", "Succeeded", "Failed", "Canceled", "AwaitingApproval", "Superseded"}
+	runs := []v1alpha1.RunPhase{"", "Queued", "Planning", "Succeeded", "Failed", "Canceled", "AwaitingApproval",
+		"Superseded"}
 	f.Fuzz(func(t *testing.T, name, branch, code, message string, limit uint32, plain bool, kind uint8) {
-		s := stack(name, plans(v1alpha1.Plan{Add: int32(kind)}, code), policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,
-			Findings: []v1alpha1.PolicyFinding{{Policy: name, Action: branch, Message: message}}}))
+		s := stack(name, plans(v1alpha1.Plan{Add: int32(kind)}, code),
+			policy(v1alpha1.PolicyResult{Checked: 1, Warned: 1,
+				Findings: []v1alpha1.PolicyFinding{{Policy: name, Action: branch, Message: message}}}))
 		s.Namespace, s.Failure, s.Phase = branch, message, runs[kind%8]
 		s.URL = "https://cairn.example.com/" + name
 		s.OnMerge = &v1alpha1.StackOnMerge{Action: v1alpha1.StackMergeAwaitApproval, Message: message}
@@ -135,7 +139,8 @@ func FuzzRender(f *testing.F) {
 		format := Format{Limit: int(limit % 70_000), Plain: plain}
 		check(t, Render(pr, format), pr, format)
 		for _, status := range Statuses(pr, "cairn", 20, []string{"cairn/web/gone", "other"}) {
-			if len(status.Context) > 255 || size(status.Description) > 2*140 || strings.ContainsAny(status.Description, "\n\r\x00") {
+			if len(status.Context) > 255 || size(status.Description) > 2*140 ||
+				strings.ContainsAny(status.Description, "\n\r\x00") {
 				t.Errorf("%+v", status)
 			}
 		}

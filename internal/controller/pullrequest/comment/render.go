@@ -157,15 +157,17 @@ func newDocument(pr PullRequest, f Format) document {
 		head.WriteString(span("/cairn plan "+pr.Head) + "\n\n")
 	}
 	if pr.Plans != "" {
-		head.WriteString("A user with the verb `approve` on Runs can approve these plans, also for the merge, with the comment:\n\n" +
+		head.WriteString("A user with the verb `approve` on Runs can approve these plans, also for the merge, with " +
+			"the comment:\n\n" +
 			span("/cairn approve "+pr.Plans) + "\n\n")
 	}
 	if pr.Reviews {
-		head.WriteString("An approving review of this head by a user with the verb `approve` on Runs approves the plans that are here " +
-			"before it, also for the merge.\n\n")
+		head.WriteString("An approving review of this head by a user with the verb `approve` on Runs approves the " +
+			"plans that are here before it, also for the merge.\n\n")
 	}
 	if pr.Apply != "" {
-		head.WriteString("A user with the verb `apply` on a Stack can apply its plan before the merge, with the comment:\n\n" +
+		head.WriteString("A user with the verb `apply` on a Stack can apply its plan before the merge, with the " +
+			"comment:\n\n" +
 			span("/cairn apply "+pr.Apply) + "\n\n")
 		for _, r := range pr.Requirements {
 			line := fmt.Sprintf("%s: %s", r.Type, strings.ToLower(string(r.State)))
@@ -196,7 +198,8 @@ func newDocument(pr PullRequest, f Format) document {
 	d.addStacks(pr)
 	if pr.MoreStackSets > 0 {
 		add(&d.details, section{title: count(pr.MoreStackSets, "more StackSet", "more StackSets"), url: pr.URL},
-			newBlock("text", "Their lists change too. The web UI and the status of the PullRequest do not list them either.", d.Limit))
+			newBlock("text", "Their lists change too. The web UI and the status of the PullRequest do not list "+
+				"them either.", d.Limit))
 	}
 	if n := len(pr.Skipped); n > 0 {
 		title := fmt.Sprintf("%s beyond maxStacks (%d): plan with /cairn plan NAMESPACE/NAME",
@@ -209,8 +212,8 @@ func newDocument(pr PullRequest, f Format) document {
 
 var instructions = map[v1alpha1.PullRequestPhase]string{
 	v1alpha1.PullRequestConflict: "Merge or rebase onto the base, resolve the conflicts, and push.",
-	v1alpha1.PullRequestAwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on the affected Stacks can read " +
-		"the code of this head commit, and start its plans with the comment:",
+	v1alpha1.PullRequestAwaitingCommand: "A plan executes code of the pull request. A user with the verb `plan` on " +
+		"the affected Stacks can read the code of this head commit, and start its plans with the comment:",
 	v1alpha1.PullRequestDraft: "Mark the pull request as ready for review to plan it.",
 }
 
@@ -262,12 +265,14 @@ func (d *document) addStacks(pr PullRequest) {
 // addDependents adds the rows of Stacks that the merge changes through outputs.
 func (d *document) addDependents(pr PullRequest) {
 	for _, s := range pr.Dependents {
-		d.rows = append(d.rows, fmt.Sprintf("| %s | Not affected by the code |  |  | %s |\n", cell(s.Namespace+"/"+s.Name),
+		d.rows = append(d.rows, fmt.Sprintf("| %s | Not affected by the code |  |  | %s |\n",
+			cell(s.Namespace+"/"+s.Name),
 			cell(shorten.Characters(s.Message, longestReason))))
 	}
 	if n := pr.MoreDependents; n > 0 {
-		d.rows = append(d.rows, fmt.Sprintf("| %s | Not affected by the code |  |  | May be planned after the merge |\n",
-			count(n, "more Stack", "more Stacks")))
+		d.rows = append(d.rows,
+			fmt.Sprintf("| %s | Not affected by the code |  |  | May be planned after the merge |\n",
+				count(n, "more Stack", "more Stacks")))
 	}
 }
 
@@ -295,7 +300,8 @@ func (d *document) addRow(pr PullRequest, s Stack) {
 func (d *document) addDetails(one details) {
 	names := one.stacks
 	if n := len(names); n > 1 {
-		list := strings.Join(names, "\n") + "\nTheir plans read the same. Sensitive values, which are masked, may differ.\n" + one.notes
+		list := strings.Join(names, "\n") + "\nTheir plans read the same. Sensitive values, which are masked, " +
+			"may differ.\n" + one.notes
 		add(&d.details, section{title: count(n, "Stack", "Stacks") + ": " + one.about, url: d.url},
 			newBlock("text", list, d.Limit), newBlock("diff", one.text, d.Limit))
 		return
@@ -304,7 +310,8 @@ func (d *document) addDetails(one details) {
 	if d.Plain {
 		name = span(names[0])
 	}
-	add(&d.details, section{title: name + ": " + cmp.Or(one.about, "no plan"), url: cmp.Or(one.url, d.url), open: one.open},
+	add(&d.details, section{title: name + ": " + cmp.Or(one.about, "no plan"), url: cmp.Or(one.url, d.url),
+		open: one.open},
 		newBlock("text", one.notes, d.Limit), newBlock("diff", one.text, d.Limit))
 }
 
@@ -321,14 +328,16 @@ func detailsOf(s Stack) details {
 	var notes strings.Builder
 	note := func(format string, args ...any) { fmt.Fprintf(&notes, format+"\n", args...) }
 	if s.DeletedDirectory != "" {
-		note("The pull request deletes the directory %s. The merge destroys nothing: this is what the deletion of the Stack would do.",
+		note("The pull request deletes the directory %s. The merge destroys nothing: this is what the deletion of "+
+			"the Stack would do.",
 			plan.Escape(s.DeletedDirectory))
 	}
 	if s.New && s.Plan != nil {
 		note("A StackSet would create this Stack after the merge. The plan begins with an empty state.")
 	}
 	if s.UnappliedRun != "" {
-		note("The plan includes changes of the base that were not applied when it ended: Run %s has them.", plan.Escape(s.UnappliedRun))
+		note("The plan includes changes of the base that were not applied when it ended: Run %s has them.",
+			plan.Escape(s.UnappliedRun))
 	}
 	if s.OnMerge != nil && size(s.OnMerge.Message) > longestReason { // else the table has it
 		note("After the merge: %s", plan.Escape(s.OnMerge.Message))
@@ -337,7 +346,8 @@ func detailsOf(s Stack) details {
 		note("This plan does not have all changes of the code: %s", plan.Escape(s.Plan.Partial))
 	}
 	if s.Plan != nil && s.Backend != "" {
-		note("Planned with Cairn's copy of the state in backend %s, as the last Run of the Stack read it: without what users changed there since.",
+		note("Planned with Cairn's copy of the state in backend %s, as the last Run of the Stack read it: without "+
+			"what users changed there since.",
 			plan.Escape(s.Backend))
 	}
 	if s.Plan != nil && s.Plan.Unverified != "" {
@@ -352,7 +362,8 @@ func detailsOf(s Stack) details {
 		}
 	}
 	return details{
-		stacks: []string{s.key()}, about: about, notes: notes.String(), text: s.Text, url: s.URL, open: state == Failure || s.AwaitsCommand,
+		stacks: []string{s.key()}, about: about, notes: notes.String(), text: s.Text, url: s.URL,
+		open: state == Failure || s.AwaitsCommand,
 	}
 }
 
@@ -405,7 +416,8 @@ func (d *document) write(longest, rows int) string {
 	}
 	after := min(rows, len(d.after))
 	if len(d.after) > 0 {
-		b.WriteString("| Stack | " + d.afterTitle + " | Next |\n|---|---|---|\n" + strings.Join(d.after[:after], "") + "\n")
+		b.WriteString("| Stack | " + d.afterTitle + " | Next |\n|---|---|---|\n" + strings.Join(d.after[:after], "") +
+			"\n")
 	}
 	if len(d.after) > 0 && len(d.rows) > 0 {
 		b.WriteString("The plans before " + d.plansBefore + ":\n\n")
@@ -424,7 +436,8 @@ func (d *document) write(longest, rows int) string {
 		details(s)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "%s not shown: see the %s.\n\n", count(hidden, "section of details is", "sections of details are"),
+		fmt.Fprintf(&b, "%s not shown: see the %s.\n\n",
+			count(hidden, "section of details is", "sections of details are"),
 			link("web UI", d.url))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

@@ -53,7 +53,9 @@ func Statuses(pr PullRequest, context string, limit int, earlier []string) []Sta
 		}
 	}
 	isSkipped := func(c string) bool {
-		return slices.ContainsFunc(pr.Skipped, func(key string) bool { return clipContext(prefix+plan.Escape(key)) == c })
+		return slices.ContainsFunc(pr.Skipped, func(key string) bool {
+			return clipContext(prefix+plan.Escape(key)) == c
+		})
 	}
 	for _, c := range earlier {
 		if reported[c] {

@@ -13,7 +13,8 @@ import (
 
 const page = "https://cairn.example.com/pullrequests/web/infra-12"
 
-// The aggregate status is fit to be a required check: a success when nothing is affected or all is planned, and only then.
+// The aggregate status is fit to be a required check: a success when nothing is affected or all is planned, and only
+// then.
 func TestAggregateStatus(t *testing.T) {
 	planned, creates := stack("same"), stack("net", plans(v1alpha1.Plan{Add: 2}, ""))
 	denied := stack("db", policy(v1alpha1.PolicyResult{Checked: 1, Denied: 2}))
@@ -24,31 +25,42 @@ func TestAggregateStatus(t *testing.T) {
 	later := stack("a", phase(""))
 	later.Deferred, later.Failure = true, "planned after web/net is applied (nat)"
 	deferred, alone := of(planned, later), of(later)
-	deferred.Later, alone.Later = "1 Stack is deferred until an output exists", "1 Stack is deferred until an output exists"
+	deferred.Later, alone.Later = "1 Stack is deferred until an output exists", "1 Stack is deferred until an "+
+		"output exists"
 	for name, tt := range map[string]struct {
 		pr          PullRequest
 		state       State
 		description string
 	}{
-		"a Stack is deferred":         {deferred, Success, "1 Stack planned: no changes. 1 Stack is deferred until an output exists."},
-		"all are deferred":            {alone, Success, "1 Stack is deferred until an output exists."},
-		"before anything is known":    {in(Merging, ""), Pending, "Cairn computes the merge and the affected Stacks."},
-		"nothing is affected":         {of(), Success, "No Stack is affected."},
-		"all are planned":             {of(planned, creates), Success, "2 Stacks planned: 2 to add."},
-		"no plan has changes":         {of(planned), Success, "1 Stack planned: no changes."},
-		"a plan that waits is a plan": {of(stack("a", func(s *Stack) { s.Phase = v1alpha1.PhaseAwaitingApproval })), Success, "1 Stack planned: no changes."},
-		"only outputs change":         {of(stack("a", plans(v1alpha1.Plan{}, ""))), Success, "1 Stack planned: only outputs change."},
+		"a Stack is deferred": {deferred, Success, "1 Stack planned: no changes. 1 Stack is deferred until " +
+			"an output exists."},
+		"all are deferred":         {alone, Success, "1 Stack is deferred until an output exists."},
+		"before anything is known": {in(Merging, ""), Pending, "Cairn computes the merge and the affected Stacks."},
+		"nothing is affected":      {of(), Success, "No Stack is affected."},
+		"all are planned":          {of(planned, creates), Success, "2 Stacks planned: 2 to add."},
+		"no plan has changes":      {of(planned), Success, "1 Stack planned: no changes."},
+		"a plan that waits is a plan": {of(stack("a", func(s *Stack) {
+			s.Phase = v1alpha1.PhaseAwaitingApproval
+		})), Success, "1 Stack planned: no changes."},
+		"only outputs change": {of(stack("a", plans(v1alpha1.Plan{}, ""))), Success,
+			"1 Stack planned: only outputs change."},
 		"only the state changes": {
-			of(stack("a", plans(v1alpha1.Plan{StateOnly: true}, ""))), Success, "1 Stack planned: only the state changes.",
+			of(stack("a", plans(v1alpha1.Plan{StateOnly: true}, ""))), Success,
+			"1 Stack planned: only the state changes.",
 		},
-		"a Run is queued":                       {of(planned, stack("a", phase(v1alpha1.PhaseQueued))), Pending, "1 of 2 Stacks planned."},
-		"a Run is applied":                      {of(stack("a", phase(v1alpha1.PhaseApplying))), Pending, "0 of 1 Stack planned."},
-		"there is no Run yet":                   {of(stack("a", phase(""))), Pending, "0 of 1 Stack planned."},
-		"one failed while another runs":         {of(stack("a", failed("x")), stack("b", phase("Planning"))), Pending, "0 of 2 Stacks planned, 1 failed."},
-		"a policy denies a plan":                {of(planned, denied), Failure, "1 of 2 Stacks failed."},
-		"it conflicts":                          {in(Conflict, "main.tf"), Failure, "Nothing is planned: the head conflicts with the base."},
+		"a Run is queued": {of(planned, stack("a", phase(v1alpha1.PhaseQueued))), Pending,
+			"1 of 2 Stacks planned."},
+		"a Run is applied": {of(stack("a", phase(v1alpha1.PhaseApplying))), Pending,
+			"0 of 1 Stack planned."},
+		"there is no Run yet": {of(stack("a", phase(""))), Pending, "0 of 1 Stack planned."},
+		"one failed while another runs": {of(stack("a", failed("x")), stack("b", phase("Planning"))), Pending,
+			"0 of 2 Stacks planned, 1 failed."},
+		"a policy denies a plan": {of(planned, denied), Failure, "1 of 2 Stacks failed."},
+		"it conflicts": {in(Conflict, "main.tf"), Failure,
+			"Nothing is planned: the head conflicts with the base."},
 		"a Stack beyond maxStacks is unplanned": {skipped, Failure, "1 affected Stack is not planned."},
-		"a fork":                                {in(AwaitingCommand, ""), Pending, "Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."},
+		"a fork": {in(AwaitingCommand, ""), Pending,
+			"Nothing is planned: a user with the verb plan has to comment /cairn plan and the head."},
 		// burrito #333, #218: a failed plan or merge was not reported.
 		"a plan failed":      {of(planned, stack("a", failed("boom"))), Failure, "1 of 2 Stacks failed."},
 		"the merge failed":   {in(Failed, "boom"), Failure, "Nothing is planned: Cairn cannot compute the merge."},
@@ -70,7 +82,8 @@ func TestAggregateStatus(t *testing.T) {
 }
 
 func TestStatusesOfStacks(t *testing.T) {
-	pr := of(stack("net", plans(v1alpha1.Plan{Add: 2, Destroy: 1}, "")), stack("dns", failed("Error: a\nb")), stack("cdn", phase("Planning")),
+	pr := of(stack("net", plans(v1alpha1.Plan{Add: 2, Destroy: 1}, "")), stack("dns", failed("Error: a\nb")),
+		stack("cdn", phase("Planning")),
 		stack("db", policy(v1alpha1.PolicyResult{Checked: 1, Denied: 2})))
 	run := func(name string) string { return "https://cairn.example.com/runs/web/" + name + "-7" }
 	want := []Status{
@@ -90,7 +103,8 @@ func TestStatusesOfStacks(t *testing.T) {
 	}
 }
 
-// atlantis #2125, #5944, tofu-controller #1730: a status remained pending when all had ended. Here the affected Stacks change between two calls.
+// atlantis #2125, #5944, tofu-controller #1730: a status remained pending when all had ended. Here the affected Stacks
+// change between two calls.
 func TestStatusOfADeferredStack(t *testing.T) {
 	later := stack("a", phase(""))
 	later.Deferred, later.Failure = true, "planned after web/net is applied (nat)"
@@ -118,7 +132,8 @@ func TestNoStatusRemainsPending(t *testing.T) {
 		ended.Stacks = append(ended.Stacks, stack(fmt.Sprintf("c%02d", n)))
 	}
 	for name, pr := range map[string]PullRequest{
-		"other Stacks are affected": ended, "none is": of(), "it conflicts": in(Conflict, ""), "the merge fails": in(Failed, ""),
+		"other Stacks are affected": ended, "none is": of(), "it conflicts": in(Conflict, ""),
+		"the merge fails": in(Failed, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Statuses(pr, "cairn", 20, append(earlier, "cairn-old", "cairn-old/web/x"))
@@ -140,7 +155,8 @@ func TestNoStatusRemainsPending(t *testing.T) {
 			if pr.Phase != Planned || len(pr.Stacks) == 0 {
 				return
 			}
-			for c, want := range map[string]State{"cairn/web/s00": Success, "cairn/web/s01": Success, "cairn/web/s02": Failure, "cairn/web/s03": Failure} {
+			for c, want := range map[string]State{"cairn/web/s00": Success, "cairn/web/s01": Success,
+				"cairn/web/s02": Failure, "cairn/web/s03": Failure} {
 				if at[c].State != want {
 					t.Errorf("%+v, want %s", at[c], want)
 				}

@@ -66,8 +66,8 @@ func Evaluate(f Facts) (all []v1alpha1.PullRequestRequirement) {
 		case required == v1alpha1.RequirementUndiverged:
 			r.State, r.Message, r.Stacks = f.undiverged()
 		default: // of a newer version
-			r.State, r.Message = missing("this version of Cairn does not know this requirement: an administrator has to " +
-				"correct spec.pullRequests.requirements of the Repository")
+			r.State, r.Message = missing("this version of Cairn does not know this requirement: an " +
+				"administrator has to correct spec.pullRequests.requirements of the Repository")
 		}
 		r.Message = runinfo.Clip(r.Message, maxMessage)
 		all = append(all, r)
@@ -107,8 +107,8 @@ func (f Facts) readable() (state, string) {
 	case f.Ended:
 		return missing("the pull request is not open")
 	case f.Newest != f.Head:
-		return missing("head %.12s is not the newest one of the pull request: comment /cairn apply to apply that one, or "+
-			"/cairn unlock", f.Head)
+		return missing("head %.12s is not the newest one of the pull request: comment /cairn apply to apply "+
+			"that one, or /cairn unlock", f.Head)
 	case f.Unread != "":
 		return unknown("the Git provider cannot be read: %s", f.Unread)
 	case v.Head != f.Head || v.Head == "":
@@ -133,13 +133,16 @@ func (f Facts) approved() (state, string) {
 	case f.Author == "":
 		return missing("it is not known who opened the pull request, so that no review counts: open another one")
 	case f.Readiness.Review == pulls.ChangesRequested:
-		return missing("a review requests changes: its user has to approve, or the review has to be dismissed at the Git provider")
+		return missing("a review requests changes: its user has to approve, or the review has to be dismissed at the " +
+			"Git provider")
 	case !slices.ContainsFunc(f.Approvals, isOther):
-		return missing("no review approves head %.12s: another user than %s has to approve it at the Git provider", f.Head, f.Author)
+		return missing("no review approves head %.12s: another user than %s has to approve it at the Git provider",
+			f.Head, f.Author)
 	case f.Readiness.Review == pulls.ReviewSufficient:
 		return v1alpha1.RequirementMet, ""
 	case f.Readiness.Review == pulls.ReviewRequired:
-		return missing("the Git provider requires more reviews: its reviewers, such as the owners of the code, have to approve")
+		return missing("the Git provider requires more reviews: its reviewers, such as the owners of the code, " +
+			"have to approve")
 	}
 	return unknown("the Git provider does not report whether it requires more reviews")
 }
@@ -155,8 +158,9 @@ func (f Facts) mergeable() (state, string) {
 	case v.Merge != pulls.MergeBlocked:
 		return unknown("the Git provider has not decided yet whether it would merge the pull request")
 	case v.OwnBlocks:
-		return missing("the Git provider would not merge it (%s), and requires a status of Cairn that is no success before "+
-			"the apply: an administrator has to remove one of both requirements", strings.Join(v.Blockers, ", "))
+		return missing("the Git provider would not merge it (%s), and requires a status of Cairn that is no "+
+			"success before the apply: an administrator has to remove one of both requirements",
+			strings.Join(v.Blockers, ", "))
 	default:
 		return missing("the Git provider would not merge it (%s): a user who can push to %s has to correct that",
 			strings.Join(v.Blockers, ", "), f.Branch)
@@ -170,12 +174,12 @@ const maxNamed = 5
 func (f Facts) undiverged() (state, string, []string) {
 	is, why := f.readable()
 	if is == v1alpha1.RequirementMet && (f.Readiness.Base == "" || f.Readiness.Base != f.Base) {
-		is, why = unknown("the plans are of commit %.12s of %s, which has a newer one at the Git provider: Cairn has not "+
-			"fetched it yet", f.Base, f.Into)
+		is, why = unknown("the plans are of commit %.12s of %s, which has a newer one at the Git provider: "+
+			"Cairn has not fetched it yet", f.Base, f.Into)
 	}
 	if is == v1alpha1.RequirementMet && (!f.Compared || len(f.Stacks) == 0) {
-		is, why = unknown("Cairn has not compared the code of the Stack with that of %s: resolve conflicts with it, or "+
-			"request another Run with cairn apply if the Repository does not require this any more", f.Into)
+		is, why = unknown("Cairn has not compared the code of the Stack with that of %s: resolve conflicts "+
+			"with it, or request another Run with cairn apply if the Repository does not require this any more", f.Into)
 	}
 	if is != v1alpha1.RequirementMet {
 		return is, why, nil
@@ -189,8 +193,8 @@ func (f Facts) undiverged() (state, string, []string) {
 	if len(diverged) == 0 {
 		return v1alpha1.RequirementMet, "", nil
 	}
-	is, why = missing("%s has newer commits that change the code of %s: a user who can push to %s has to merge %s into it, "+
-		"or to rebase it", f.Into, named(diverged), f.Branch, f.Into)
+	is, why = missing("%s has newer commits that change the code of %s: a user who can push to %s has to merge "+
+		"%s into it, or to rebase it", f.Into, named(diverged), f.Branch, f.Into)
 	return is, why, diverged
 }
 

@@ -91,7 +91,8 @@ func reasonOf(rule approvalRule, w Snapshot) string {
 		if w.Run.Spec.PlanOptions != nil {
 			return "a user requested the plan with " + runinfo.PlanOptions(w.Run.Spec.PlanOptions)
 		}
-		return "Run " + w.Run.Spec.AfterPartial + " applied a plan without all changes of the code, or accepted drift, and this one has the rest"
+		return "Run " + w.Run.Spec.AfterPartial + " applied a plan without all changes of the code, or accepted " +
+			"drift, and this one has the rest"
 	}
 	return string(rule)
 }
@@ -152,7 +153,8 @@ func kindsOfChange(w Snapshot) []v1alpha1.ChangeKind {
 		{v1alpha1.ChangeReplace, plan.Replace > 0},
 		{v1alpha1.ChangeDelete, plan.Destroy > 0},
 		{v1alpha1.ChangeAction, plan.Invoke > 0},
-		{v1alpha1.ChangeStackDeletion, w.Stack.DeletionTimestamp != nil && w.Run.Spec.Operation == v1alpha1.OperationDestroy},
+		{v1alpha1.ChangeStackDeletion,
+			w.Stack.DeletionTimestamp != nil && w.Run.Spec.Operation == v1alpha1.OperationDestroy},
 	} {
 		if k.there {
 			kinds = append(kinds, k.kind)
@@ -176,17 +178,20 @@ func approvalHint(w Snapshot) string {
 		if !approval.Caused(w.Run, a.By) {
 			role = "who removed spec.preventSelfApproval"
 		}
-		parts = append(parts, "the approval by "+a.By+", "+role+", does not count (spec.preventSelfApproval): another user has to approve")
+		parts = append(parts, "the approval by "+a.By+", "+role+", does not count (spec.preventSelfApproval): "+
+			"another user has to approve")
 	case approval.UnknownCause:
 		parts = append(parts, "the approval by "+a.By+" does not count")
 	}
 	if approval.NeedsRequest(w.Run) && (w.Run.Spec.PreventSelfApproval || w.Stack.Spec.PreventSelfApproval) {
-		parts = append(parts, "not all users who caused the Run are known ("+w.Run.Spec.CausedByUnknown+"), so spec.preventSelfApproval "+
+		parts = append(parts, "not all users who caused the Run are known ("+w.Run.Spec.CausedByUnknown+
+			"), so spec.preventSelfApproval "+
 			"requires a Run that a user requested with cairn apply "+w.Stack.Name+", and the approval of another user")
 	}
 	rules := approvalRules(w)
 	if by := w.Run.Spec.SelfApprovalRemovedBy; by != "" {
-		parts = append(parts, by+" removed spec.preventSelfApproval, which ends when the plan is applied that another user approved")
+		parts = append(parts, by+" removed spec.preventSelfApproval, which ends when the plan is applied that "+
+			"another user approved")
 	}
 	if slices.Contains(rules, requiredByTakeover) {
 		parts = append(parts, "this Stack never applied the state, "+

@@ -19,8 +19,9 @@ func podIsLost(w Snapshot) (Decision, bool) {
 	}
 	if w.Pod.Stranded {
 		return Decision{End: &v1alpha1.Failure{
-			Class:   v1alpha1.FailureStateNotSaved,
-			Message: fmt.Sprintf("the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
+			Class: v1alpha1.FailureStateNotSaved,
+			Message: fmt.Sprintf(
+				"the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
 		}}, true
 	}
 	lost := &v1alpha1.Failure{
@@ -41,13 +42,15 @@ func podIsLost(w Snapshot) (Decision, bool) {
 
 func podCannotStart(w Snapshot) (Decision, bool) {
 	a := Unfinished(w)
-	if a == nil || w.Pod.State != PodPending || w.Pod.Patience == 0 || reports(w.Run, a) || w.Now.Before(a.StartedAt.Add(w.Pod.Patience)) {
+	if a == nil || w.Pod.State != PodPending || w.Pod.Patience == 0 || reports(w.Run, a) ||
+		w.Now.Before(a.StartedAt.Add(w.Pod.Patience)) {
 		return Decision{}, false
 	}
 	failure := &v1alpha1.Failure{
-		Class:   w.Pod.Class,
-		Reason:  w.Pod.Reason,
-		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), maxDetail)),
+		Class:  w.Pod.Class,
+		Reason: w.Pod.Reason,
+		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet),
+			maxDetail)),
 	}
 	if failure.Class != v1alpha1.FailureConfigurationError {
 		failure.Message += fmt.Sprintf("; given up after %s", shorten.Duration(w.Pod.Patience))
@@ -81,7 +84,8 @@ func attemptIsOverdue(w Snapshot) (Decision, bool) {
 	d := Decision{
 		DeletePod: w.Pod.State != PodTerminating,
 		Reason:    v1alpha1.ReasonTimeoutExceeded,
-		Message: fmt.Sprintf("pod %s did not end at the timeout of %s and is deleted; where the work needs longer, raise spec.timeout of Stack %s",
+		Message: fmt.Sprintf("pod %s did not end at the timeout of %s and is deleted; where the work needs longer, "+
+			"raise spec.timeout of Stack %s",
 			a.Pod, shorten.Duration(w.Stack.Spec.Timeout.Duration), w.Stack.Name),
 		RequeueAfter: time.Minute,
 	}
@@ -122,7 +126,8 @@ const maxDetail = 1024
 // the node may have reported it since.
 func interruptIsExplained(w Snapshot) (Decision, bool) {
 	a := runinfo.Current(&w.Run.Status)
-	if a == nil || a.Failure == nil || a.Failure.Reason != v1alpha1.FailureInterrupted || w.Pod.State != PodEnded || w.Pod.Detail == "" {
+	if a == nil || a.Failure == nil || a.Failure.Reason != v1alpha1.FailureInterrupted || w.Pod.State != PodEnded ||
+		w.Pod.Detail == "" {
 		return Decision{}, false
 	}
 	return Decision{Explain: Interrupted(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, maxDetail))}, true

@@ -21,7 +21,8 @@ func startIn(w Snapshot, phase v1alpha1.AttemptPhase) Decision {
 	if w.ImageKey == "" {
 		return start(w, phase)
 	}
-	if runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name) { // a view of the Stack from before this Run may lack its image
+	// a view of the Stack from before this Run may lack its image
+	if runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name) {
 		return Decision{RequeueAfter: time.Second}
 	}
 	if image := knownImage(w); image != nil {
@@ -39,7 +40,8 @@ func knownImage(w Snapshot) *v1alpha1.BuiltImage {
 	if isLostImage(w) {
 		return nil
 	}
-	for _, image := range []*v1alpha1.BuiltImage{w.Run.Status.Image, w.Stack.Status.Image, w.Stack.Status.AppliedImage} {
+	for _, image := range []*v1alpha1.BuiltImage{w.Run.Status.Image, w.Stack.Status.Image,
+		w.Stack.Status.AppliedImage} {
 		if image != nil && image.Digest != "" && image.Key == w.ImageKey {
 			return image
 		}
@@ -51,10 +53,13 @@ func knownImage(w Snapshot) *v1alpha1.BuiltImage {
 // have deleted it. One that this Run built is there, and is not built again for want of a permission to pull it.
 func isLostImage(w Snapshot) bool {
 	a, image := runinfo.Current(&w.Run.Status), w.Run.Status.Image
-	if a == nil || a.Failure == nil || len(a.Steps) > 0 || image == nil || image.Digest == "" || a.Failure.Reason != v1alpha1.FailureImagePullFailed {
+	if a == nil || a.Failure == nil || len(a.Steps) > 0 || image == nil || image.Digest == "" ||
+		a.Failure.Reason != v1alpha1.FailureImagePullFailed {
 		return false
 	}
-	return !slices.ContainsFunc(w.Run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.Phase == v1alpha1.AttemptBuild })
+	return !slices.ContainsFunc(w.Run.Status.Attempts, func(b v1alpha1.Attempt) bool {
+		return b.Phase == v1alpha1.AttemptBuild
+	})
 }
 
 // imageIsBuilt continues with the attempt that the image was built for.

@@ -24,7 +24,8 @@ func cancelComesEarly(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if changesNothing(a) {
-		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled, Message: canceledBy(w.Run)}}, true
+		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled,
+			Message: canceledBy(w.Run)}}, true
 	}
 	// It may have started since, and hold the lock by now: only its end ends the attempt.
 	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: cancelingMessage(w, a)}, true
@@ -51,10 +52,12 @@ func isCanceled(w Snapshot) (Decision, bool) {
 // isRejected: the plan that waits is not wanted, whether it was approved or not.
 func isRejected(w Snapshot) (Decision, bool) {
 	a, plan, no := runinfo.Current(&w.Run.Status), w.Run.Status.Plan, w.Run.Spec.Rejection
-	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || planIsFinal(w) {
+	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan ||
+		a.Failure != nil || planIsFinal(w) {
 		return Decision{}, false
 	}
-	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected, Message: runinfo.DoneBy("rejected", no.By)}
+	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected,
+		Message: runinfo.DoneBy("rejected", no.By)}
 	if no.Reason != "" {
 		d.Message += ": " + no.Reason
 	}
@@ -81,9 +84,11 @@ func cancelingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 	case w.Pod.State == PodPending && !reports(w.Run, a), w.Pod.State == PodTerminating:
 		return fmt.Sprintf("%s; pod %s is deleted and has not ended yet", canceledBy(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptShell:
-		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceledBy(w.Run), a.Pod)
+		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first",
+			canceledBy(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptApply:
-		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceledBy(w.Run), a.Pod)
+		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceledBy(w.Run),
+			a.Pod)
 	}
 	if a.Phase == v1alpha1.AttemptBuild {
 		return fmt.Sprintf("%s; the build in pod %s is interrupted", canceledBy(w.Run), a.Pod)
@@ -112,7 +117,8 @@ func canceledMessage(w Snapshot) string {
 	}
 	switch {
 	case last.Changed != nil:
-		text += fmt.Sprintf(" in the middle of the %s: %s in the state", operationName(w.Run), count(*last.Changed, plan))
+		text += fmt.Sprintf(" in the middle of the %s: %s in the state", operationName(w.Run),
+			count(*last.Changed, plan))
 	case last.Failure.Class != v1alpha1.FailureCanceled:
 		text += fmt.Sprintf(" after %s: %s", failedStep(last), last.Failure.Message)
 	case len(last.Steps) == 0:

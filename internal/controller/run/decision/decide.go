@@ -136,7 +136,8 @@ func isQueued(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if w.Older != "" {
-		return Decision{Phase: v1alpha1.PhaseQueued, Reason: v1alpha1.ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
+		return Decision{Phase: v1alpha1.PhaseQueued, Reason: v1alpha1.ReasonQueued, Message: "waits for Run " +
+			w.Older + " to end"}, true
 	}
 	if runinfo.IsShell(w.Run) {
 		return startIn(w, v1alpha1.AttemptShell), true
@@ -152,14 +153,16 @@ func start(w Snapshot, phase v1alpha1.AttemptPhase) Decision {
 	}
 	switch {
 	case w.Stack.Spec.Suspend:
-		return Decision{Phase: at, Reason: v1alpha1.ReasonSuspended, Message: "waits for spec.suspend of the Stack to be false"}
+		return Decision{Phase: at, Reason: v1alpha1.ReasonSuspended,
+			Message: "waits for spec.suspend of the Stack to be false"}
 	case w.Missing != "":
 		return Decision{Phase: at, Reason: v1alpha1.ReasonInputsNotFound, Message: w.Missing}
 	}
 	if d, closed := windowCloses(w, phase, at); closed {
 		return d
 	}
-	d := Decision{Begin: phase, Phase: v1alpha1.PhasePlanning, Message: "in pod " + runinfo.PodName(w.Run.Name, phase, runinfo.NextNumber(&w.Run.Status))}
+	d := Decision{Begin: phase, Phase: v1alpha1.PhasePlanning, Message: "in pod " +
+		runinfo.PodName(w.Run.Name, phase, runinfo.NextNumber(&w.Run.Status))}
 	switch phase {
 	case v1alpha1.AttemptApply:
 		d.Phase = v1alpha1.PhaseApplying
@@ -188,9 +191,11 @@ func planIsReady(w Snapshot) (Decision, bool) {
 	case !plan.Changes:
 		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonNoChanges, Message: "no changes"}, true
 	case w.Run.Spec.Operation == v1alpha1.OperationPlan:
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonPlanned, Message: runinfo.Summary(plan)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonPlanned, Message: runinfo.Summary(plan)},
+			true
 	case !approved(w):
-		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: runinfo.Summary(plan) + approvalHint(w)}, true
+		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
+			Message: runinfo.Summary(plan) + approvalHint(w)}, true
 	case podIsIdle(w, a):
 		if d, closed := windowCloses(w, v1alpha1.AttemptApply, v1alpha1.PhaseAwaitingApproval); closed {
 			return d, true

@@ -100,7 +100,8 @@ func failed(class v1alpha1.FailureClass) func(*Snapshot) {
 }
 
 func leftOut(w *Snapshot) {
-	w.Run.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "aws_vpc.a", Reason: "it has no importer"}, {Address: "aws_vpc.b", Reason: "why"}}
+	w.Run.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "aws_vpc.a", Reason: "it has no importer"},
+		{Address: "aws_vpc.b", Reason: "why"}}
 }
 
 func drift(w *Snapshot) {
@@ -111,7 +112,8 @@ func drift(w *Snapshot) {
 // closed is a window that keeps an operation from beginning, all the time.
 func closed(operation v1alpha1.Operation) func(*Snapshot) {
 	return func(w *Snapshot) {
-		w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 12 * * *", Duration: metav1.Duration{Duration: time.Hour}, Operations: []v1alpha1.Operation{operation}}}
+		w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 12 * * *",
+			Duration: metav1.Duration{Duration: time.Hour}, Operations: []v1alpha1.Operation{operation}}}
 	}
 }
 
@@ -119,9 +121,10 @@ func closed(operation v1alpha1.Operation) func(*Snapshot) {
 func freeze(labels map[string]string) func(*Snapshot) {
 	return func(w *Snapshot) {
 		closed(v1alpha1.OperationApply)(w)
-		w.StackPolicies = []v1alpha1.StackPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "freeze"}, Spec: v1alpha1.StackPolicySpec{
-			StackSelector: metav1.LabelSelector{MatchLabels: labels}, Windows: w.Stack.Spec.Windows,
-		}}}
+		w.StackPolicies = []v1alpha1.StackPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "freeze"},
+			Spec: v1alpha1.StackPolicySpec{
+				StackSelector: metav1.LabelSelector{MatchLabels: labels}, Windows: w.Stack.Spec.Windows,
+			}}}
 		w.Stack.Spec.Windows, w.Stack.Labels = nil, map[string]string{"env": "prod"}
 	}
 }
@@ -150,19 +153,22 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"a queued Run waits for an older one": {
-			snapshot: snapshot(func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6",
+			snapshot: snapshot(func(w *Snapshot) { w.Older = "net-6" }), phase: "Queued", reason: "Queued",
+			message: "net-6",
 		},
 		"a suspended Stack starts no pod": {
 			snapshot: snapshot(suspended), phase: "Queued", reason: "Suspended",
 		},
 		"a destroy whose credentials are missing says which": {
-			snapshot: snapshot(destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsNotFound", message: "Secret aws",
+			snapshot: snapshot(destroy, func(w *Snapshot) { w.Missing = "Secret aws is missing" }), phase: "Queued",
+			reason: "InputsNotFound", message: "Secret aws",
 		},
 		"a queued Run of old inputs is superseded": {
 			snapshot: snapshot(changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a queued Run is not judged by a Stack as it was before": {
-			snapshot: snapshot(changed, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), phase: "Planning", begin: "Plan 1", reason: "Planning",
+			snapshot: snapshot(changed, func(w *Snapshot) { w.Stack.Status.LastRun = "net-6" }), phase: "Planning",
+			begin: "Plan 1", reason: "Planning",
 		},
 		"a queued Run of a deleted Stack is superseded": {
 			snapshot: snapshot(deleting), phase: "Superseded", reason: "Superseded",
@@ -177,32 +183,42 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planning, changed), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
 		"a plan whose pod is not known goes on": {
-			snapshot: snapshot(planning, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, pod(PodUnknown)), phase: "Planning", reason: "Planning",
+			requeue: time.Hour + overdue,
 		},
 		"a pending pod says why": {
-			snapshot: snapshot(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is",
+			requeue: time.Hour + overdue,
 		},
 		"a pod that cannot start may do so in a moment": {
-			snapshot: snapshot(planning, pod(PodPending), broken), phase: "Planning", reason: "PodPending", requeue: startPatience,
+			snapshot: snapshot(planning, pod(PodPending), broken), phase: "Planning", reason: "PodPending",
+			requeue: startPatience,
 		},
 		"what a journal could not take in keeps a plan from being applied by itself": {
 			snapshot: snapshot(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "3 to add; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may create it a second time: import or delete it first, or approve with cairn approve net",
+			message: "3 to add; an apply that was killed created aws_vpc.a and 1 more, which could not be taken into " +
+				"the state (it has no importer), and this plan may create it a second time: import or delete it " +
+				"first, or approve with cairn approve net",
 		},
 		"a plan with resources left out of the journal can be approved": {
-			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying",
+			begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"a pod that never started is superseded by newer inputs": {
-			snapshot: snapshot(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded",
+			delete: true,
 		},
 		"a plan at work ends when its Stack is deleted, and the destroy does not wait for it": {
-			snapshot: snapshot(planning, deleting), phase: "Superseded", reason: "Superseded", message: "the Stack is being deleted", delete: true,
+			snapshot: snapshot(planning, deleting), phase: "Superseded", reason: "Superseded",
+			message: "the Stack is being deleted", delete: true,
 		},
 		"a plan whose pod is not known ends when its Stack is deleted": {
-			snapshot: snapshot(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded",
+			delete: true,
 		},
 		"a plan whose pod is terminating ends when its Stack is deleted": {
-			snapshot: snapshot(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded", delete: true,
+			snapshot: snapshot(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded",
+			delete: true,
 		},
 		"a plan of a suspended Stack ends when its Stack is deleted": {
 			snapshot: snapshot(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
@@ -214,45 +230,57 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(applying, deleting), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"an apply whose pod is pending continues when its Stack is deleted": {
-			snapshot: snapshot(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending",
+			requeue: time.Hour + overdue,
 		},
 		"the plan of a destroy goes on, since it is what the deletion asks for": {
-			snapshot: snapshot(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, destroy, deleting), phase: "Planning", reason: "Planning",
+			requeue: time.Hour + overdue,
 		},
 		"the plan of a destroy ends when spec.deletionPolicy is Protect by then": {
-			snapshot: snapshot(planning, destroy, deleting, func(w *Snapshot) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }),
-			phase:    "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
+			snapshot: snapshot(planning, destroy, deleting, func(w *Snapshot) {
+				w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect
+			}),
+			phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
 		},
 		"a plan after an apply that failed ends too, and the Run says that it failed": {
-			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed",
+			reason:  "Transient",
 			message: "not tried again since the Stack is being deleted", delete: true,
 		},
 		"a drift check is superseded by a change in the middle: it only plans": {
 			snapshot: snapshot(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"a drift check whose pod is not known does not": {
-			snapshot: snapshot(planning, drift, changed, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+			snapshot: snapshot(planning, drift, changed, pod(PodUnknown)), phase: "Planning", reason: "Planning",
+			requeue: time.Hour + overdue,
 		},
 		"a plan does not begin while a window keeps it": {
-			snapshot: snapshot(closed("Plan")), phase: "Queued", reason: "WindowClosed", message: "spec.windows[0] denies Plan until", requeue: time.Hour,
+			snapshot: snapshot(closed("Plan")), phase: "Queued", reason: "WindowClosed",
+			message: "spec.windows[0] denies Plan until", requeue: time.Hour,
 		},
 		"a plan begins while a window keeps applies": {
 			snapshot: snapshot(closed("Apply")), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
 		"an apply waits for the window, in an idle pod too": {
-			snapshot: snapshot(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
+			snapshot: snapshot(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed",
+			message: "spec.windows[0] denies Apply until", requeue: time.Hour,
 		},
 		"an apply waits for the window without a pod": {
-			snapshot: snapshot(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval",
+			reason: "WindowClosed", requeue: time.Hour,
 		},
 		"a window for applies keeps no destroy": {
-			snapshot: snapshot(destroy, planned, pod(PodGone), closed("Apply")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(destroy, planned, pod(PodGone), closed("Apply")), phase: "Applying", begin: "Apply 2",
+			reason: "Applying",
 		},
 		"one for destroys does": {
-			snapshot: snapshot(destroy, planned, closed("Destroy")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+			snapshot: snapshot(destroy, planned, closed("Destroy")), phase: "AwaitingApproval", reason: "WindowClosed",
+			requeue: time.Hour,
 		},
 		"a window does not end what has begun": {
-			snapshot: snapshot(applying, closed("Apply")), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, closed("Apply")), phase: "Applying", reason: "Applying",
+			requeue: time.Hour + overdue,
 		},
 		"an approval comes before the window": {
 			snapshot: snapshot(waiting, closed("Apply")), phase: "AwaitingApproval", reason: "AwaitingApproval",
@@ -263,31 +291,40 @@ func TestSettle(t *testing.T) {
 			}), phase: "Queued", reason: "WindowInvalid", message: "spec.windows[0]",
 		},
 		"a window of a StackPolicy keeps an apply": {
-			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "prod"})), phase: "AwaitingApproval", reason: "WindowClosed", message: "StackPolicy freeze", requeue: time.Hour,
+			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "prod"})),
+			phase:    "AwaitingApproval", reason: "WindowClosed", message: "StackPolicy freeze", requeue: time.Hour,
 		},
 		"one for other Stacks does not": {
-			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "dev"})), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(planned, pod(PodGone), freeze(map[string]string{"env": "dev"})), phase: "Applying",
+			begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that is leaving is given no work": {
-			snapshot: snapshot(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying",
+			begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that can never start ends the Run": {
-			snapshot: snapshot(planning, pod(PodPending), later(startPatience), broken), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
+			snapshot: snapshot(planning, pod(PodPending), later(startPatience), broken), phase: "Failed",
+			reason: "ConfigurationError", message: "cannot start", delete: true,
 		},
 		"a plan whose pod is gone is tried again later": {
-			snapshot: snapshot(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(planning, pod(PodGone)), phase: "Planning", reason: "Retrying",
+			requeue: 15 * time.Second,
 		},
 		"an apply whose pod ended without a report is tried again later": {
-			snapshot: snapshot(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying", requeue: 15 * time.Second,
+			snapshot: snapshot(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying",
+			requeue: 15 * time.Second,
 		},
 		"an apply whose state is nowhere but in its pod's log is not tried again": {
-			snapshot: snapshot(applying, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }), phase: "Failed", reason: "StateNotSaved", message: "in the log of pod net-7-plan-1",
+			snapshot: snapshot(applying, pod(PodEnded), func(w *Snapshot) { w.Pod.Stranded = true }), phase: "Failed",
+			reason: "StateNotSaved", message: "in the log of pod net-7-plan-1",
 		},
 		"an apply that reports a stranded state is not tried again": {
-			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed",
+			reason: "StateNotSaved",
 		},
 		"a pod long past its timeout is deleted": {
-			snapshot: snapshot(planning, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
+			snapshot: snapshot(planning, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded",
+			requeue: time.Minute, delete: true,
 		},
 		"a plan without changes is the end": {
 			snapshot: snapshot(planned, noChanges), phase: "Succeeded", reason: "NoChanges",
@@ -296,7 +333,8 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planned, planOnly), phase: "Succeeded", reason: "Planned", message: "3 to add",
 		},
 		"an automatic apply follows in the pod of the plan": {
-			snapshot: snapshot(planned), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(planned), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying",
+			requeue: time.Hour + overdue,
 		},
 		"an automatic apply needs a new pod when that of the plan is gone": {
 			snapshot: snapshot(planned, pod(PodGone)), phase: "Applying", begin: "Apply 2", reason: "Applying",
@@ -305,31 +343,40 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(planned, changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a manual apply waits for an approval": {
-			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net --digest plan",
+			snapshot: snapshot(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "approve with cairn approve net --digest plan",
 		},
 		"a destroy of a manual Stack waits for one too": {
-			snapshot: snapshot(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(planned, manual, destroy, deleting), phase: "AwaitingApproval",
+			reason: "AwaitingApproval",
 		},
 		"an approved plan is applied in the pod that waits": {
-			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(10*time.Second)), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue - 10*time.Second + 10*time.Second,
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(10*time.Second)), phase: "Applying",
+			begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue - 10*time.Second + 10*time.Second,
 		},
 		"an approved plan is applied in a new pod when the old one is about to leave": {
-			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(29*time.Second)), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), later(29*time.Second)), phase: "Applying",
+			begin: "Apply 2", reason: "Applying",
 		},
 		"an approval of another plan lets nothing happen, and the Run says so": {
-			snapshot: snapshot(waiting, approvedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "by alice was for another plan",
+			snapshot: snapshot(waiting, approvedFor("sha256:other")), phase: "AwaitingApproval",
+			reason: "AwaitingApproval", message: "by alice was for another plan",
 		},
 		"an approval is worth nothing once the inputs changed": {
 			snapshot: snapshot(waiting, approvedFor("sha256:plan"), changed), phase: "Superseded", reason: "Superseded",
 		},
 		"nothing is applied where apply became Never": {
-			snapshot: snapshot(waiting, approvedFor("sha256:plan"), func(w *Snapshot) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), func(w *Snapshot) {
+				w.Stack.Spec.Apply = v1alpha1.ApplyNever
+			}), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
 		},
 		"an approved apply does not start while suspended": {
-			snapshot: snapshot(waiting, approvedFor("sha256:plan"), suspended), phase: "AwaitingApproval", reason: "Suspended",
+			snapshot: snapshot(waiting, approvedFor("sha256:plan"), suspended), phase: "AwaitingApproval",
+			reason: "Suspended",
 		},
 		"an apply under way goes on, whatever changed": {
-			snapshot: snapshot(applying, changed, suspended), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+			snapshot: snapshot(applying, changed, suspended), phase: "Applying", reason: "Applying",
+			requeue: time.Hour + overdue,
 		},
 		"an apply that is done is the end, although the inputs changed meanwhile": {
 			snapshot: snapshot(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 added",
@@ -338,46 +385,64 @@ func TestSettle(t *testing.T) {
 			snapshot: snapshot(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",
 		},
 		"a mistake in the code is not tried again": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "plan: boom",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed",
+			reason: "ConfigurationError", message: "plan: boom",
 		},
 		"a plan that a policy denies is not made again": {
-			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied)), phase: "Failed", reason: "PolicyDenied", message: "boom",
+			snapshot: snapshot(planned, failed(v1alpha1.FailurePolicyDenied)), phase: "Failed", reason: "PolicyDenied",
+			message: "boom",
 		},
 		"what policies warn of is counted": {
-			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
+			snapshot: snapshot(waiting, func(w *Snapshot) {
+				w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2}
+			}), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with " +
+				"cairn approve net",
 		},
 		"a script is reported to the reviewer": {
-			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn approve net",
+			snapshot: snapshot(waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }),
+			phase:    "AwaitingApproval", reason: "AwaitingApproval",
+			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn " +
+				"approve net",
 		},
 		"a script is reported to the reviewer of a destroy": {
-			snapshot: snapshot(destroy, waiting, func(w *Snapshot) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			snapshot: snapshot(destroy, waiting, func(w *Snapshot) {
+				w.Run.Status.Plan.Script = true
+			}), phase: "AwaitingApproval", reason: "AwaitingApproval",
 			message: "; a script runs in place of the engine (spec.commands.destroy); approve with",
 		},
 		"a passing failure is tried again later": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying",
+			message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
 		},
 		"a suspended Stack has no next try": {
-			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Suspended",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning",
+			reason: "Suspended",
 		},
 		"a suspended Stack has no retry after a clock that was ahead": {
-			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute), nextTry(now)),
-			phase:    "Planning", reason: "Suspended",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute),
+				nextTry(now)),
+			phase: "Planning", reason: "Suspended",
 		},
 		"a Stack that is resumed waits for the rest of the time": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), later(5*time.Second), nextTry(now.Add(15*time.Second))),
-			phase:    "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), later(5*time.Second),
+				nextTry(now.Add(15*time.Second))),
+			phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
 		},
 		"a failure that is final ends the Run of a suspended Stack": {
-			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError",
+			snapshot: snapshot(suspended, planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed",
+			reason: "ConfigurationError",
 		},
 		"a failed apply is followed by a new plan, never by the old one": {
-			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
-			phase:    "Planning", begin: "Plan 3", reason: "Planning",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *Snapshot) {
+				w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)}
+			}),
+			phase: "Planning", begin: "Plan 3", reason: "Planning",
 		},
 		"a retry is not delayed by a year after a clock that was a year ahead": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)} }),
-			phase:    "Planning", begin: "Plan 2", reason: "Planning",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
+				w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)}
+			}),
+			phase: "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"a lost runner is not waited for by a clock that was a year ahead": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailurePodLost), later(-365*24*time.Hour), func(w *Snapshot) {
@@ -386,30 +451,41 @@ func TestSettle(t *testing.T) {
 			phase: "Planning", begin: "Plan 3", reason: "Planning",
 		},
 		"the wait doubles": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning", reason: "Retrying", requeue: 30 * time.Second,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning",
+			reason: "Retrying", requeue: 30 * time.Second,
 		},
 		"the wait has an end": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(5), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(9)) }), phase: "Planning", reason: "Retrying", requeue: time.Minute,
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(5), func(w *Snapshot) {
+				w.Stack.Spec.Retry.Limit = ptr.To(int32(9))
+			}), phase: "Planning", reason: "Retrying", requeue: time.Minute,
 		},
 		"a limit of tries is kept": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(2)), phase: "Failed", reason: "Transient", message: "tried 3 times",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), retried(2)), phase: "Failed",
+			reason: "Transient", message: "tried 3 times",
 		},
 		"a limit of zero never tries again": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) { w.Stack.Spec.Retry.Limit = ptr.To(int32(0)) }), phase: "Failed", reason: "Transient",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
+				w.Stack.Spec.Retry.Limit = ptr.To(int32(0))
+			}), phase: "Failed", reason: "Transient",
 		},
 		"a failed plan of old inputs is superseded": {
-			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded", reason: "Superseded",
+			snapshot: snapshot(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded",
+			reason: "Superseded",
 		},
 		"a failed apply of old inputs is not said to have done nothing": {
-			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient", message: "the inputs changed",
+			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed",
+			reason: "Transient", message: "the inputs changed",
 		},
 		"a Run that applied before its last plan failed is not reported as unchanged": {
 			snapshot: snapshot(applying, failed(v1alpha1.FailureTransient), func(w *Snapshot) {
-				w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptPlan, PodUID: "uid-3"})
+				w.Run.Status.Attempts = append(w.Run.Status.Attempts,
+					v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptPlan, PodUID: "uid-3"})
 			}, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient",
 		},
 		"a finished Run stays as it is": {
-			snapshot: snapshot(changed, func(w *Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSucceeded }), phase: "Succeeded",
+			snapshot: snapshot(changed, func(w *Snapshot) {
+				w.Run.Status.Phase = v1alpha1.PhaseSucceeded
+			}), phase: "Succeeded",
 		},
 	})
 }

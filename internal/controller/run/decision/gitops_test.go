@@ -17,14 +17,19 @@ func TestStatusForGitOpsTools(t *testing.T) {
 		phase          v1alpha1.RunPhase
 		status, health string
 	}{
-		"it waits for another Run":      {snapshot(func(w *Snapshot) { w.Older = "net-6" }), "Queued", "InProgress", "Progressing"},
-		"it waits for its inputs":       {snapshot(func(w *Snapshot) { w.Missing = "Secret db is not there" }), "Queued", "InProgress", "Progressing"},
-		"it plans":                      {snapshot(planning), "Planning", "InProgress", "Progressing"},
-		"it waits for an approval":      {snapshot(planned, manual), "AwaitingApproval", "InProgress", "Suspended"},
-		"it tries again":                {snapshot(planning, failed(v1alpha1.FailureTransient)), "Planning", "InProgress", "Progressing"},
-		"it found no changes":           {snapshot(planned, noChanges), "Succeeded", "Current", "Healthy"},
-		"it planned":                    {snapshot(planned, planOnly), "Succeeded", "Current", "Healthy"},
-		"it failed":                     {snapshot(planning, failed(v1alpha1.FailureConfigurationError)), "Failed", "Failed", "Degraded"},
+		"it waits for another Run": {snapshot(func(w *Snapshot) { w.Older = "net-6" }), "Queued", "InProgress",
+			"Progressing"},
+		"it waits for its inputs": {snapshot(func(w *Snapshot) {
+			w.Missing = "Secret db is not there"
+		}), "Queued", "InProgress", "Progressing"},
+		"it plans":                 {snapshot(planning), "Planning", "InProgress", "Progressing"},
+		"it waits for an approval": {snapshot(planned, manual), "AwaitingApproval", "InProgress", "Suspended"},
+		"it tries again": {snapshot(planning, failed(v1alpha1.FailureTransient)), "Planning",
+			"InProgress", "Progressing"},
+		"it found no changes": {snapshot(planned, noChanges), "Succeeded", "Current", "Healthy"},
+		"it planned":          {snapshot(planned, planOnly), "Succeeded", "Current", "Healthy"},
+		"it failed": {snapshot(planning, failed(v1alpha1.FailureConfigurationError)), "Failed",
+			"Failed", "Degraded"},
 		"it was canceled":               {snapshot(cancel), "Canceled", "Failed", "Degraded"},
 		"a newer Run takes its place":   {snapshot(planned, manual, changed), "Superseded", "Current", "Healthy"},
 		"its Stack is deleted meantime": {snapshot(deleting), "Superseded", "Current", "Healthy"},

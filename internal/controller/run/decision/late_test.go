@@ -17,16 +17,22 @@ func TestLateRunIsSuperseded(t *testing.T) {
 		snapshot Snapshot
 		want     v1alpha1.RunPhase
 	}{
-		"the newest Run of its Stack begins":                               {snapshot(named("net-7")), v1alpha1.PhasePlanning},
+		"the newest Run of its Stack begins": {snapshot(named("net-7")),
+			v1alpha1.PhasePlanning},
 		"the newest Run begins when the Stack does not name it as current": {snapshot(), v1alpha1.PhasePlanning},
 		"one that is created after the next begins ends":                   {snapshot(named("net-8")), superseded},
-		"a late Run ends when the next one is deleted":                     {snapshot(named("net-8"), under("")), superseded},
-		"a late Run ends when the Stack names it as current":               {snapshot(named("net-8"), under("net-7")), superseded},
-		"a late Run of a suspended Stack ends":                             {snapshot(named("net-8"), suspended), superseded},
-		"one whose pod has not started yet ends":                           {snapshot(named("net-8"), planning, pod(PodPending)), superseded},
-		"one that plans ends after that":                                   {snapshot(named("net-8"), planned, pod(PodRunning)), superseded},
-		"one that waits for an approval ends":                              {snapshot(named("net-8"), waiting), superseded},
-		"one that applies goes on to the end, which the next awaits":       {snapshot(named("net-8"), applying, pod(PodRunning)), v1alpha1.PhaseApplying},
+		"a late Run ends when the next one is deleted": {snapshot(named("net-8"), under("")),
+			superseded},
+		"a late Run ends when the Stack names it as current": {snapshot(named("net-8"), under("net-7")),
+			superseded},
+		"a late Run of a suspended Stack ends": {snapshot(named("net-8"), suspended), superseded},
+		"one whose pod has not started yet ends": {
+			snapshot(named("net-8"), planning, pod(PodPending)), superseded},
+		"one that plans ends after that": {
+			snapshot(named("net-8"), planned, pod(PodRunning)), superseded},
+		"one that waits for an approval ends": {snapshot(named("net-8"), waiting), superseded},
+		"one that applies goes on to the end, which the next awaits": {
+			snapshot(named("net-8"), applying, pod(PodRunning)), v1alpha1.PhaseApplying},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, d := Settle(test.snapshot)

@@ -74,8 +74,8 @@ func terminatingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 		text += fmt.Sprintf(" (%s)", w.Pod.Detail)
 	}
 	if w.Pod.EndUnconfirmed {
-		return fmt.Sprintf("%s, and node %s does not report that its containers have ended: it may still be at work, so nothing else is begun. When "+
-			"you know that they have, kubectl delete pod %s", text, w.Pod.Node, a.Pod)
+		return fmt.Sprintf("%s, and node %s does not report that its containers have ended: it may still be at work, "+
+			"so nothing else is begun. When you know that they have, kubectl delete pod %s", text, w.Pod.Node, a.Pod)
 	}
 	if w.Pod.Until.IsZero() {
 		return text + " and has not ended yet"
@@ -87,14 +87,16 @@ func terminatingMessage(w Snapshot, a *v1alpha1.Attempt) string {
 func unreachableMessage(w Snapshot, a *v1alpha1.Attempt, since time.Time) string {
 	text := fmt.Sprintf("node %s does not answer since %s", w.Pod.Node, since.UTC().Format(time.DateTime+"Z07:00"))
 	if w.Pod.State == PodTerminating && w.Pod.SilentSince.IsZero() {
-		text = fmt.Sprintf("node %s does not report that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
+		text = fmt.Sprintf("node %s does not report that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod,
+			since.UTC().Format(time.DateTime+"Z07:00"))
 	}
 	held := "nothing else is begun"
 	if !changesNothing(a) {
 		held += ", and the state stays locked"
 	}
-	return fmt.Sprintf("%s: pod %s may still be at work, so %s. When the machine is known to be off, delete Node %s, or taint it "+
-		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or kubectl delete pod %s --force", text, a.Pod, held, w.Pod.Node, a.Pod)
+	return fmt.Sprintf("%s: pod %s may still be at work, so %s. When the machine is known to be off, delete Node %s, "+
+		"or taint it node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or kubectl delete pod %s --force", text,
+		a.Pod, held, w.Pod.Node, a.Pod)
 }
 
 // lastPodMessage is the last message of the Run about a pod that is gone by now.

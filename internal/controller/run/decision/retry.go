@@ -73,7 +73,8 @@ func vanished(a *v1alpha1.Attempt) bool {
 
 // isFinal reports whether trying again on the same inputs is of no use, or not safe.
 func isFinal(class v1alpha1.FailureClass) bool {
-	return class == v1alpha1.FailureConfigurationError || class == v1alpha1.FailurePolicyDenied || class == v1alpha1.FailureStateNotSaved
+	return class == v1alpha1.FailureConfigurationError || class == v1alpha1.FailurePolicyDenied ||
+		class == v1alpha1.FailureStateNotSaved
 }
 
 // isLeft reports whether some of a wait is left. Where there seems to be more than all of it, and than clocks may

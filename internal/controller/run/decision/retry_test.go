@@ -20,9 +20,11 @@ func TestFailuresAreClassifiedByClassAndReason(t *testing.T) {
 		snapshot Snapshot
 		waits    bool
 	}{
-		"an apply whose pod vanished":                       {snapshot(applying, lost(v1alpha1.FailurePodVanished, "any text")), true},
-		"an apply whose pod ended, with the text of others": {snapshot(applying, lost("", "pod net-7-plan-1 is gone before it reported")), false},
-		"a plan whose pod vanished":                         {snapshot(planning, lost(v1alpha1.FailurePodVanished, "any text")), false},
+		"an apply whose pod vanished": {
+			snapshot(applying, lost(v1alpha1.FailurePodVanished, "any text")), true},
+		"an apply whose pod ended, with the text of others": {
+			snapshot(applying, lost("", "pod net-7-plan-1 is gone before it reported")), false},
+		"a plan whose pod vanished": {snapshot(planning, lost(v1alpha1.FailurePodVanished, "any text")), false},
 	} {
 		if _, waits := runnerMayBeLeft(tt.snapshot); waits != tt.waits {
 			t.Errorf("%s: its runner may be left: %v", name, waits)

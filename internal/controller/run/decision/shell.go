@@ -23,17 +23,20 @@ func shellHasNoStack(w Snapshot) (Decision, bool) {
 	if a == nil || !runinfo.IsShell(w.Run) || (w.Stack != nil && w.Stack.DeletionTimestamp == nil) {
 		return Decision{}, false
 	}
-	return Decision{DeletePod: w.Pod.State != PodTerminating, Reason: v1alpha1.ReasonCanceling, Message: fmt.Sprintf("%s; the shell in pod %s is ended", noStack, a.Pod)}, true
+	return Decision{DeletePod: w.Pod.State != PodTerminating, Reason: v1alpha1.ReasonCanceling,
+		Message: fmt.Sprintf("%s; the shell in pod %s is ended", noStack, a.Pod)}, true
 }
 
 // shellIsOver: its one attempt has ended.
 func shellIsOver(w Snapshot) (Decision, bool) {
 	a := runinfo.Current(&w.Run.Status)
-	if a == nil || !runinfo.IsShell(w.Run) || (a.Phase == v1alpha1.AttemptBuild && a.Failure == nil && !w.Run.Spec.Cancel) {
+	if a == nil || !runinfo.IsShell(w.Run) ||
+		(a.Phase == v1alpha1.AttemptBuild && a.Failure == nil && !w.Run.Spec.Cancel) {
 		return Decision{}, false
 	}
 	if a.Failure == nil && a.Phase != v1alpha1.AttemptBuild {
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonShellEnded, Message: shellEndedMessage(a)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonShellEnded,
+			Message: shellEndedMessage(a)}, true
 	}
 	class := v1alpha1.FailureCanceled
 	if a.Failure != nil {
@@ -42,11 +45,13 @@ func shellIsOver(w Snapshot) (Decision, bool) {
 	switch {
 	case isFinal(class):
 	case w.Run.Spec.Cancel, class == v1alpha1.FailureCanceled:
-		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: canceledMessage(w)}, true
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: canceledMessage(w)},
+			true
 	case w.Stack == nil, w.Stack.DeletionTimestamp != nil:
 		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: noStack}, true
 	}
-	return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class), Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
+	return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
+		Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
 }
 
 // shellEndedMessage is the message of the runner: only the runner knows who ended the shell.

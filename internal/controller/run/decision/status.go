@@ -35,7 +35,8 @@ func LacksImage(s *v1alpha1.RunStatus) bool {
 }
 
 // Begin is the status once the pod that the decision asked for is there.
-func Begin(s v1alpha1.RunStatus, d Decision, generation int64, pod string, uid types.UID, now time.Time) v1alpha1.RunStatus {
+func Begin(s v1alpha1.RunStatus, d Decision, generation int64, pod string, uid types.UID,
+	now time.Time) v1alpha1.RunStatus {
 	return enact(s, d, generation, attemptPod{pod, uid}, now)
 }
 
@@ -72,7 +73,8 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 			s.Retries++
 		}
 		s.Attempts = append(s.Attempts, v1alpha1.Attempt{
-			Number: runinfo.NextNumber(&s), Phase: d.Begin, Pod: pod.name, PodUID: pod.uid, StartedAt: metav1.MicroTime{Time: now},
+			Number: runinfo.NextNumber(&s), Phase: d.Begin, Pod: pod.name, PodUID: pod.uid,
+			StartedAt: metav1.MicroTime{Time: now},
 		})
 		s.Attempts = trim(s.Attempts)
 	}
@@ -103,7 +105,8 @@ func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time
 		s.Conditions = nil // the default of the CRD, whose time is no transition
 	}
 	condition := metav1.Condition{
-		Reason: d.Reason, Message: runinfo.Clip(d.Message, MaxMessage), ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
+		Reason: d.Reason, Message: runinfo.Clip(d.Message, MaxMessage), ObservedGeneration: generation,
+		LastTransitionTime: metav1.Time{Time: now},
 	}
 	set := func(kind string, status metav1.ConditionStatus) {
 		condition.Type, condition.Status = kind, status

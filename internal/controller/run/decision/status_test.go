@@ -34,8 +34,10 @@ func TestTrimKeepsTheApplyThatBegan(t *testing.T) {
 			t.Errorf("attempt %d comes after %d", a.Number, s.Attempts[i-1].Number)
 		}
 	}
-	if len(s.Attempts) != maxAttempts || applies != 1 || s.Attempts[0].Number != 2 || runinfo.Current(&s).Number != 2+3*maxAttempts {
-		t.Errorf("%d attempts with %d applies, from %d to %d", len(s.Attempts), applies, s.Attempts[0].Number, runinfo.Current(&s).Number)
+	if len(s.Attempts) != maxAttempts || applies != 1 || s.Attempts[0].Number != 2 ||
+		runinfo.Current(&s).Number != 2+3*maxAttempts {
+		t.Errorf("%d attempts with %d applies, from %d to %d", len(s.Attempts), applies, s.Attempts[0].Number,
+			runinfo.Current(&s).Number)
 	}
 	s = Begin(s, Decision{Begin: v1alpha1.AttemptApply}, 1, "pod", "uid", now)
 	if s.Attempts[0].Number == 2 {
@@ -50,13 +52,19 @@ func TestImageOfAPlanIsWrittenOnce(t *testing.T) {
 		options []func(*Snapshot)
 		want    string
 	}{
-		"a plan that waits":           {[]func(*Snapshot){planned, waits}, "a@sha256:1"},
-		"a plan that is too late":     {[]func(*Snapshot){planned, later(time.Hour)}, "a@sha256:1"},
-		"a plan with an image":        {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Status.Plan.Image = "before" }}, "before"},
+		"a plan that waits":       {[]func(*Snapshot){planned, waits}, "a@sha256:1"},
+		"a plan that is too late": {[]func(*Snapshot){planned, later(time.Hour)}, "a@sha256:1"},
+		"a plan with an image": {[]func(*Snapshot){planned, waits, func(w *Snapshot) {
+			w.Run.Status.Plan.Image = "before"
+		}}, "before"},
 		"a plan that goes on at once": {[]func(*Snapshot){planned}, ""},
-		"a plan without changes":      {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Status.Plan.Changes = false }}, ""},
-		"a plan that failed":          {[]func(*Snapshot){planned, waits, failed(v1alpha1.FailureTransient)}, ""},
-		"a plan that is only read":    {[]func(*Snapshot){planned, waits, func(w *Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationPlan }}, ""},
+		"a plan without changes": {[]func(*Snapshot){planned, waits, func(w *Snapshot) {
+			w.Run.Status.Plan.Changes = false
+		}}, ""},
+		"a plan that failed": {[]func(*Snapshot){planned, waits, failed(v1alpha1.FailureTransient)}, ""},
+		"a plan that is only read": {[]func(*Snapshot){planned, waits, func(w *Snapshot) {
+			w.Run.Spec.Operation = v1alpha1.OperationPlan
+		}}, ""},
 	} {
 		w := snapshot(append(tt.options, func(w *Snapshot) { w.Pod = Pod{State: PodRunning, Image: "a@sha256:1"} })...)
 		if status, _ := Settle(w); status.Plan.Image != tt.want {

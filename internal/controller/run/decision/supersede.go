@@ -30,11 +30,13 @@ func yieldsTo(w Snapshot, q runinfo.Request) bool {
 	if q.Operation == v1alpha1.OperationShell {
 		return false
 	}
-	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
+	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan &&
+		w.Stack.DeletionTimestamp == nil {
 		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
 		return ready != nil && ready.Reason == v1alpha1.ReasonDestroyPending
 	}
-	return q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan
+	return q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil ||
+		r.Spec.Operation == v1alpha1.OperationPlan
 }
 
 // inputsAreStale: what this Run would do is no longer what is wanted, and nothing of it is under way.
@@ -61,7 +63,8 @@ func staleness(w Snapshot) string {
 		return "the Stack is being deleted"
 	case w.Run.Spec.PullRequest != nil: // its PullRequest cancels it
 		return ""
-	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run decides nothing
+	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name):
+		// a view of the Stack from before this Run decides nothing
 		return ""
 	case runinfo.Number(w.Stack.Status.LastRun) > runinfo.Number(w.Run.Name):
 		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"

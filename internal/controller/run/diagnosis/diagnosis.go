@@ -43,7 +43,8 @@ func observe(pod *corev1.Pod, gone, reported bool) decision.Pod {
 
 // observeTerminating reads from a pod that is to end why, and until when.
 func observeTerminating(pod *corev1.Pod) decision.Pod {
-	p := decision.Pod{State: decision.PodTerminating, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
+	p := decision.Pod{State: decision.PodTerminating, Message: "was deleted", Node: pod.Spec.NodeName,
+		SilentSince: silentSince(pod)}
 	if how, detail := disruption(pod); how != "" {
 		p.Message, p.Detail = "was "+how, detail
 	}

@@ -30,12 +30,14 @@ func observeEnd(pod *corev1.Pod) decision.Pod {
 	} {
 		if e, ok := check(pod); ok {
 			return decision.Pod{
-				State: decision.PodEnded, Message: e.how, Detail: strings.TrimSpace(e.detail), Class: e.class, Node: pod.Spec.NodeName,
+				State: decision.PodEnded, Message: e.how, Detail: strings.TrimSpace(e.detail), Class: e.class,
+				Node:     pod.Spec.NodeName,
 				Stranded: exitedWith(pod, runnerapi.ExitStranded),
 			}
 		}
 	}
-	return decision.Pod{State: decision.PodEnded, Message: "ended", Node: pod.Spec.NodeName, Stranded: exitedWith(pod, runnerapi.ExitStranded)}
+	return decision.Pod{State: decision.PodEnded, Message: "ended", Node: pod.Spec.NodeName,
+		Stranded: exitedWith(pod, runnerapi.ExitStranded)}
 }
 
 // couldNotStart: the container runtime could not run a container's program.
@@ -47,7 +49,8 @@ func couldNotStart(pod *corev1.Pod) (ending, bool) {
 		}
 		e := ending{fmt.Sprintf("could not start its container %s", c.Name), t.Message, v1alpha1.FailureTransient}
 		if strings.Contains(t.Message, "exec format error") {
-			e.how = fmt.Sprintf("could not start its container %s, whose image %s is for machines of another kind than %s",
+			e.how = fmt.Sprintf("could not start its container %s, whose image %s is for machines of another "+
+				"kind than %s",
 				c.Name, imageOf(pod, c.Name), nodeOf(pod))
 			e.class = v1alpha1.FailureConfigurationError
 		}
@@ -72,7 +75,8 @@ func wasEnded(pod *corev1.Pod) (ending, bool) {
 		return ending{"was ended by its activeDeadlineSeconds", detail, ""}, true
 	}
 	if len(containers(pod)) == 0 { // nothing of it was ever there
-		return ending{fmt.Sprintf("was rejected by %s (%s)", nodeOf(pod), reason), detail, v1alpha1.FailureTransient}, true
+		return ending{fmt.Sprintf("was rejected by %s (%s)", nodeOf(pod), reason), detail, v1alpha1.FailureTransient},
+			true
 	}
 	return ending{fmt.Sprintf("ended (%s)", reason), detail, ""}, true
 }
@@ -151,9 +155,11 @@ func wasKilled(pod *corev1.Pod) (ending, bool) {
 		}
 		how := fmt.Sprintf("had its container %s killed (SIGKILL)", c.Name)
 		if pod.DeletionTimestamp != nil {
-			return ending{how, fmt.Sprintf("it was deleted, and did not end within %ds", ptr.Deref(pod.DeletionGracePeriodSeconds, 0)), ""}, true
+			return ending{how, fmt.Sprintf("it was deleted, and did not end within %ds",
+				ptr.Deref(pod.DeletionGracePeriodSeconds, 0)), ""}, true
 		}
-		return ending{how, fmt.Sprintf("%s does not report a lack of memory; the node itself, or a user on it, did it", nodeOf(pod)), ""}, true
+		return ending{how, fmt.Sprintf("%s does not report a lack of memory; the node itself, or a user on it, did it",
+			nodeOf(pod)), ""}, true
 	}
 	return ending{}, false
 }
@@ -162,7 +168,8 @@ func wasKilled(pod *corev1.Pod) (ending, bool) {
 func containerFailed(pod *corev1.Pod) (ending, bool) {
 	for _, c := range containers(pod) {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			return ending{fmt.Sprintf("had its container %s end with exit code %d (%s)", c.Name, t.ExitCode, cmp.Or(t.Reason, "Error")), "see its log", ""}, true
+			return ending{fmt.Sprintf("had its container %s end with exit code %d (%s)", c.Name, t.ExitCode,
+				cmp.Or(t.Reason, "Error")), "see its log", ""}, true
 		}
 	}
 	return ending{}, false
@@ -174,7 +181,8 @@ func EngineEnded(pod *corev1.Pod) bool {
 	ended := func(c corev1.ContainerStatus) bool {
 		return c.Name == runinfo.ShellContainer && c.State.Terminated != nil
 	}
-	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.ContainerStatuses, ended)
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil &&
+		slices.ContainsFunc(pod.Status.ContainerStatuses, ended)
 }
 
 // IsKeptRunning reports whether a pod is to be deleted since only containers of another system run in it. One whose

@@ -16,18 +16,29 @@ func TestInjectedContainerDoesNotKeepAnAttempt(t *testing.T) {
 		stranded bool
 		deleted  bool
 	}{
-		"the engine runs":      {`{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}` + others, decision.PodRunning, false, false},
-		"the engine has ended": {`{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}` + others, decision.PodEnded, false, true},
+		"the engine runs": {`{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}` + others,
+			decision.PodRunning, false, false},
+		"the engine has ended": {
+			`{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}` + others,
+			decision.PodEnded, false, true},
 		"the engine was killed": {
 			`{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: 137, reason: OOMKilled}}}` + others, decision.PodEnded, false, true,
 		},
 		"the log has the only copy of the state": {
-			`{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: 73}}}` + others, decision.PodEnded, true, false,
+			`{phase: Running, containerStatuses: [{name: engine, state: {terminated: {exitCode: 73}}}` + others,
+			decision.PodEnded, true, false,
 		},
-		"the other container has ended":    {`{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}, {name: istio-proxy, state: {terminated: {exitCode: 1}}}]}`, decision.PodRunning, false, false},
-		"nothing is known of the engine":   {`{phase: Running, containerStatuses: [{name: istio-proxy, state: {running: {}}}]}`, decision.PodRunning, false, false},
-		"all of the pod has ended":         {`{phase: Succeeded, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}]}`, decision.PodEnded, false, false},
-		"the engine has not started again": {`{phase: Running, containerStatuses: [{name: engine, state: {waiting: {}}}` + others, decision.PodRunning, false, false},
+		"the other container has ended": {
+			`{phase: Running, containerStatuses: [{name: engine, state: {running: {}}}, {name: istio-proxy, state: {terminated: {exitCode: 1}}}]}`, decision.PodRunning, false, false},
+		"nothing is known of the engine": {
+			`{phase: Running, containerStatuses: [{name: istio-proxy, state: {running: {}}}]}`, decision.PodRunning,
+			false, false},
+		"all of the pod has ended": {
+			`{phase: Succeeded, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}]}`,
+			decision.PodEnded, false, false},
+		"the engine has not started again": {
+			`{phase: Running, containerStatuses: [{name: engine, state: {waiting: {}}}` + others, decision.PodRunning,
+			false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podFrom(t, "{status: "+tt.status+"}")

@@ -11,7 +11,8 @@ import (
 func TestImageOfAPod(t *testing.T) {
 	const digest = runtest.ImageDigest
 	for name, tt := range map[string]struct{ spec, reported, want string }{
-		"a tag, on containerd or CRI-O":       {"registry.example.com:5000/a:1", "registry.example.com:5000/a@" + digest, "registry.example.com:5000/a:1@" + digest},
+		"a tag, on containerd or CRI-O": {"registry.example.com:5000/a:1", "registry.example.com:5000/a@" +
+			digest, "registry.example.com:5000/a:1@" + digest},
 		"a tag, on Docker":                    {"a:1", "docker-pullable://a@" + digest, "a:1@" + digest},
 		"no tag":                              {"a", "docker.io/library/a@" + digest, "a@" + digest},
 		"a digest":                            {"a@" + digest, "docker.io/library/a@" + digest, "a@" + digest},

@@ -84,7 +84,8 @@ func observePending(pod *corev1.Pod) decision.Pod {
 // stage of the start, or the scheduler's.
 func waitingFor(pod *corev1.Pod) (reason, message, container string) {
 	for _, c := range containers(pod) {
-		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
+		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" &&
+			w.Reason != "ContainerCreating" {
 			return w.Reason, w.Message, c.Name
 		}
 	}
@@ -102,7 +103,8 @@ func presumedWait(pod *corev1.Pod) string {
 	case pod.Spec.NodeName == "":
 		return "no scheduler has given it to a node yet" + more
 	case ready != nil && ready.Status == corev1.ConditionTrue:
-		return fmt.Sprintf("node %s has not started its containers yet, as with an image that takes long to pull", pod.Spec.NodeName) + more
+		return fmt.Sprintf("node %s has not started its containers yet, as with an image that takes long to pull",
+			pod.Spec.NodeName) + more
 	}
 	return fmt.Sprintf("node %s has not prepared its volumes and its network yet", pod.Spec.NodeName) + more
 }

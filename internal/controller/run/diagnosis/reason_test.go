@@ -13,14 +13,17 @@ func TestReasonOfAPodThatCannotStart(t *testing.T) {
 		if container == "runner" {
 			other = `initContainerStatuses`
 		}
-		return `{status: {phase: Pending, ` + other + `: [{name: ` + container + `, state: {waiting: {reason: ` + reason + `, message: "no"}}}]}}`
+		return `{status: {phase: Pending, ` + other + `: [{name: ` + container + `, state: {waiting: {reason: ` +
+			reason + `, message: "no"}}}]}}`
 	}
 	for name, tt := range map[string]struct {
 		pod  string
 		want v1alpha1.FailureReason
 	}{
-		"the image of the engine cannot be pulled":      {waits("engine", "ErrImagePull"), v1alpha1.FailureImagePullFailed},
-		"the kubelet waits before it pulls it again":    {waits("engine", "ImagePullBackOff"), v1alpha1.FailureImagePullFailed},
+		"the image of the engine cannot be pulled": {waits("engine", "ErrImagePull"),
+			v1alpha1.FailureImagePullFailed},
+		"the kubelet waits before it pulls it again": {waits("engine", "ImagePullBackOff"),
+			v1alpha1.FailureImagePullFailed},
 		"the image of the runner cannot be pulled":      {waits("runner", "ErrImagePull"), ""},
 		"the container runtime cannot create container": {waits("engine", "CreateContainerError"), ""},
 		"the name of the image is wrong":                {waits("engine", "InvalidImageName"), ""},

@@ -68,14 +68,18 @@ func TestRunIsFoundByItsPod(t *testing.T) {
 		err          error
 		want         *v1alpha1.Run
 	}{
-		"in the cache":                        {cached: []*v1alpha1.Run{planning}, pod: pod, uid: uid, err: away, want: planning},
-		"finished":                            {live: []*v1alpha1.Run{done}, pod: pod, uid: uid, want: done},
-		"none":                                {pod: pod, uid: uid},
-		"a pod of that name which it is not":  {live: []*v1alpha1.Run{done}, pod: pod, uid: "another"},
-		"a pod of that name elsewhere":        {live: []*v1alpha1.Run{done}, pod: types.NamespacedName{Namespace: "other", Name: pod.Name}, uid: uid},
-		"a pod whose name is not one of them": {live: []*v1alpha1.Run{done}, pod: types.NamespacedName{Namespace: pod.Namespace, Name: done.Name}, uid: uid, err: away},
+		"in the cache": {cached: []*v1alpha1.Run{planning}, pod: pod, uid: uid, err: away,
+			want: planning},
+		"finished":                           {live: []*v1alpha1.Run{done}, pod: pod, uid: uid, want: done},
+		"none":                               {pod: pod, uid: uid},
+		"a pod of that name which it is not": {live: []*v1alpha1.Run{done}, pod: pod, uid: "another"},
+		"a pod of that name elsewhere": {live: []*v1alpha1.Run{done},
+			pod: types.NamespacedName{Namespace: "other", Name: pod.Name}, uid: uid},
+		"a pod whose name is not one of them": {live: []*v1alpha1.Run{done},
+			pod: types.NamespacedName{Namespace: pod.Namespace, Name: done.Name}, uid: uid, err: away},
 	} {
-		got, err := NewRunsByPod(runsIn{runs: tt.cached}, runsIn{runs: tt.live, err: tt.err}).ByPod(t.Context(), tt.pod, tt.uid)
+		got, err := NewRunsByPod(runsIn{runs: tt.cached}, runsIn{runs: tt.live, err: tt.err}).ByPod(t.Context(),
+			tt.pod, tt.uid)
 		if err != nil || (got == nil) != (tt.want == nil) || (got != nil && got.Status.Phase != tt.want.Status.Phase) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
@@ -88,7 +92,8 @@ func TestRunIsFoundByItsPod(t *testing.T) {
 // TestFinishedRunIsReadOnce checks that a Run that the cache lacks is read for each request until it is finished.
 func TestFinishedRunIsReadOnce(t *testing.T) {
 	planning, done := runtest.Run(runtest.Committed, runtest.Planning), ended()
-	pod, uid := types.NamespacedName{Namespace: done.Namespace, Name: done.Status.Attempts[0].Pod}, done.Status.Attempts[0].PodUID
+	pod, uid := types.NamespacedName{Namespace: done.Namespace,
+		Name: done.Status.Attempts[0].Pod}, done.Status.Attempts[0].PodUID
 	live := &counted{runsIn: runsIn{runs: []*v1alpha1.Run{planning}}}
 	runs := NewRunsByPod(runsIn{}, live)
 	for i, want := range []v1alpha1.RunPhase{planning.Status.Phase, done.Status.Phase, done.Status.Phase} {
@@ -151,12 +156,14 @@ func TestFinishedRunOfACacheIsNotWritten(t *testing.T) {
 	for phase, want := range map[v1alpha1.RunPhase]bool{v1alpha1.PhasePlanning: true, v1alpha1.PhaseCanceled: false} {
 		run.Status.Phase = phase
 		cache := interceptor.NewClient(nil, interceptor.Funcs{
-			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+				_ ...client.GetOption) error {
 				run.DeepCopyInto(o.(*v1alpha1.Run))
 				return nil
 			},
 		})
-		got, err := Reports{Client: cache}.cached(t.Context(), client.ObjectKeyFromObject(run), run.Status.Attempts[0].PodUID, 1)
+		got, err := Reports{Client: cache}.cached(t.Context(), client.ObjectKeyFromObject(run),
+			run.Status.Attempts[0].PodUID, 1)
 		if err != nil || (got != nil) != want {
 			t.Errorf("%s: %v, %v", phase, got, err)
 		}
@@ -169,16 +176,20 @@ func TestReportedRunIsRememberedIfItWasWritten(t *testing.T) {
 	for away, want := range map[error]int{nil: 1, errors.New("the API server is away"): 0} {
 		run := runtest.Run(runtest.Committed, runtest.Planning)
 		cache := interceptor.NewClient(nil, interceptor.Funcs{
-			Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+				_ ...client.GetOption) error {
 				return noStacks{runsIn{runs: []*v1alpha1.Run{run}}}.Get(ctx, key, o)
 			},
-			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+				...client.SubResourcePatchOption) error {
 				return away
 			},
 		})
 		runs := NewRunsByPod(cache, cache)
-		failed := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: string(v1alpha1.FailureConfigurationError)}}}
-		err := Reports{Client: cache, Live: cache, Runs: runs}.Report(t.Context(), client.ObjectKeyFromObject(run), run.Status.Attempts[0].PodUID, 1, failed)
+		failed := runnerapi.Report{
+			Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: string(v1alpha1.FailureConfigurationError)}}}
+		err := Reports{Client: cache, Live: cache, Runs: runs}.Report(t.Context(), client.ObjectKeyFromObject(run),
+			run.Status.Attempts[0].PodUID, 1, failed)
 		if !errors.Is(err, away) || runs.finished.Len() != want {
 			t.Errorf("%v: %d remembered, %v", away, runs.finished.Len(), err)
 		}

@@ -43,8 +43,8 @@ func TestCancelInterruptsTheAttempt(t *testing.T) {
 		return said
 	}
 
-	// While the attempt continues, no reason is returned: not after an event that is no cancel, and not at the end of the
-	// request.
+	// While the attempt continues, no reason is returned: not after an event that is no cancel, and not at the end of
+	// the request.
 	ctx, hangUp := context.WithCancel(t.Context())
 	first := wait(ctx, 1)
 	<-reads.began

@@ -105,7 +105,8 @@ func (o *Orders) current(
 }
 
 // NextKind decides the next order of a pod that has completed the attempt after; until is when a Wait is over.
-func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind runnerapi.OrderKind, until time.Time) {
+func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32,
+	now time.Time) (kind runnerapi.OrderKind, until time.Time) {
 	a := runinfo.Current(&run.Status)
 	switch {
 	case a == nil || a.Number < after: // an old view of the Run
@@ -193,7 +194,8 @@ func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
 	switch {
 	case run.Spec.Operation == v1alpha1.OperationDestroy:
 		return doc.Commands.Destroy
-	case run.Spec.Operation == v1alpha1.OperationShell, run.Spec.PlanOptions.IsRefreshOnly(): // a script could change resources
+	case run.Spec.Operation == v1alpha1.OperationShell, run.Spec.PlanOptions.IsRefreshOnly():
+		// a script could change resources
 		return ""
 	}
 	return doc.Commands.Apply
@@ -215,7 +217,8 @@ func hooksOf(doc inputs.Document) []runnerapi.Hook {
 	}
 	hooks := make([]runnerapi.Hook, len(doc.Hooks))
 	for i, h := range doc.Hooks {
-		hooks[i] = runnerapi.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script, Continue: h.OnFailure == v1alpha1.HookContinue}
+		hooks[i] = runnerapi.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script,
+			Continue: h.OnFailure == v1alpha1.HookContinue}
 	}
 	return hooks
 }
@@ -234,7 +237,8 @@ func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) r
 	spec := doc.Build.Spec
 	order.Source = doc.Build.Source
 	order.Build = &runnerapi.Build{
-		Builder: string(spec.Builder), Image: spec.Image, Tag: imageTag(run.Status.Image.Key), Dockerfile: spec.Dockerfile, Context: spec.Context,
+		Builder: string(spec.Builder), Image: spec.Image, Tag: imageTag(run.Status.Image.Key),
+		Dockerfile: spec.Dockerfile, Context: spec.Context,
 		Target: spec.Target, Cache: spec.Cache, Insecure: spec.Insecure,
 	}
 	for _, arg := range spec.Args {

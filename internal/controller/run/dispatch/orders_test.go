@@ -41,7 +41,9 @@ func TestCommandIsForItsOperation(t *testing.T) {
 	}{
 		{snapshot(planned), "mine"}, {snapshot(planned, planOnly), "mine"}, {snapshot(planned, destroy), "end"},
 		{snapshot(planned, func(w *decision.Snapshot) { w.Run.Spec.Operation = v1alpha1.OperationShell }), ""},
-		{snapshot(planned, func(w *decision.Snapshot) { w.Run.Spec.PlanOptions = &v1alpha1.PlanOptions{RefreshOnly: true} }), ""},
+		{snapshot(planned, func(w *decision.Snapshot) {
+			w.Run.Spec.PlanOptions = &v1alpha1.PlanOptions{RefreshOnly: true}
+		}), ""},
 	} {
 		if got := orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).Command; got != tt.want {
 			t.Errorf("%s: %q", tt.snapshot.Run.Spec.Operation, got)
@@ -69,15 +71,20 @@ func TestInterruptOf(t *testing.T) {
 		reason   string
 		over     bool
 	}{
-		"an attempt goes on":                      {snapshot: snapshot(planning), attempt: 1},
-		"one of a Run that is canceled":           {snapshot: snapshot(planning, canceled), attempt: 1, reason: "canceled by bob"},
-		"an apply too":                            {snapshot: snapshot(applying, canceled), attempt: 2, reason: "canceled by bob"},
-		"one that is not known yet":               {snapshot: snapshot(canceled), attempt: 1},
-		"one that is newer than this view":        {snapshot: snapshot(planning, canceled), attempt: 2},
-		"one that has reported":                   {snapshot: snapshot(planned, canceled), attempt: 1, over: true},
-		"one that another followed":               {snapshot: snapshot(applying, canceled), attempt: 1, over: true},
-		"one that was given to another pod":       {snapshot: snapshot(planning, canceled, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), attempt: 1, over: true},
-		"one of a Run that is finished meanwhile": {snapshot: snapshot(applying, finished, canceled), attempt: 2, over: true},
+		"an attempt goes on": {snapshot: snapshot(planning), attempt: 1},
+		"one of a Run that is canceled": {snapshot: snapshot(planning, canceled), attempt: 1,
+			reason: "canceled by bob"},
+		"an apply too": {snapshot: snapshot(applying, canceled), attempt: 2,
+			reason: "canceled by bob"},
+		"one that is not known yet":        {snapshot: snapshot(canceled), attempt: 1},
+		"one that is newer than this view": {snapshot: snapshot(planning, canceled), attempt: 2},
+		"one that has reported":            {snapshot: snapshot(planned, canceled), attempt: 1, over: true},
+		"one that another followed":        {snapshot: snapshot(applying, canceled), attempt: 1, over: true},
+		"one that was given to another pod": {snapshot: snapshot(planning, canceled, func(w *decision.Snapshot) {
+			w.Run.Status.Attempts[0].PodUID = "uid-2"
+		}), attempt: 1, over: true},
+		"one of a Run that is finished meanwhile": {snapshot: snapshot(applying, finished, canceled), attempt: 2,
+			over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if reason, over := interruptOf(tt.snapshot.Run, mine, tt.attempt); reason != tt.reason || over != tt.over {
@@ -92,7 +99,8 @@ func manyHooks() inputs.Document {
 	doc := runtest.Everything
 	doc.Hooks = nil
 	for range 50 {
-		doc.Hooks = append(doc.Hooks, inputs.Hook{Step: "plan", When: v1alpha1.HookBefore, Script: strings.Repeat("x", 64<<10)})
+		doc.Hooks = append(doc.Hooks, inputs.Hook{Step: "plan", When: v1alpha1.HookBefore,
+			Script: strings.Repeat("x", 64<<10)})
 	}
 	return doc
 }
@@ -106,7 +114,8 @@ func TestOrderDoesNotCopyItsHooks(t *testing.T) {
 	cost := func(doc inputs.Document) float64 {
 		return testing.AllocsPerRun(100, func() { _ = orderOf(w.Run, w.Stack, doc) })
 	}
-	if without, with := cost(none), cost(many); with > without+10 { // a copy is one for each; with the race detector a pool loses one in four
+	// a copy is one for each; with the race detector a pool loses one in four
+	if without, with := cost(none), cost(many); with > without+10 {
 		t.Errorf("%v allocations with 50 hooks, %v without", with, without)
 	}
 	var before, after runtime.MemStats
@@ -123,7 +132,8 @@ func TestOrderDoesNotCopyItsHooks(t *testing.T) {
 func BenchmarkOrderOf(b *testing.B) {
 	w := podSnapshot()
 	planned(&w)
-	for name, doc := range map[string]inputs.Document{"without hooks": {Source: "sha256:code"}, "with 2 hooks": runtest.Everything, "with 50 hooks of 64 KiB": manyHooks()} {
+	for name, doc := range map[string]inputs.Document{"without hooks": {Source: "sha256:code"},
+		"with 2 hooks": runtest.Everything, "with 50 hooks of 64 KiB": manyHooks()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var order runnerapi.Order
@@ -155,9 +165,11 @@ func TestPlanIsAppliedWithItsEngine(t *testing.T) {
 
 func TestPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 	asked := []runnerapi.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}
-	doc := inputs.Document{Wrapped: []v1alpha1.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}}
+	doc := inputs.Document{Wrapped: []v1alpha1.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"},
+		{Name: "Terraform"}}}
 	made := func(w *decision.Snapshot) {
-		w.Run.Status.Plan = planOf(&runnerapi.Plan{Wrapped: &runnerapi.WrappedEngine{Name: "Terraform", Version: "1.5.7"}})
+		w.Run.Status.Plan = planOf(&runnerapi.Plan{Wrapped: &runnerapi.WrappedEngine{Name: "Terraform",
+			Version: "1.5.7"}})
 	}
 	for _, tt := range []struct {
 		name     string
@@ -165,7 +177,8 @@ func TestPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 		want     []runnerapi.WrappedEngine
 	}{
 		{"a plan is made with what the Stack asks for", snapshot(planning), asked},
-		{"its apply, with what made it", snapshot(applying, made), []runnerapi.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
+		{"its apply, with what made it", snapshot(applying, made),
+			[]runnerapi.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
 		{"and where that is not known, with what the Stack asks for", snapshot(applying), asked},
 	} {
 		if diff := cmp.Diff(tt.want, orderOf(tt.snapshot.Run, tt.snapshot.Stack, doc).Wrapped); diff != "" {
@@ -183,16 +196,28 @@ func TestNextKind(t *testing.T) {
 		until    time.Time
 	}{
 		"a new pod plans": {snapshot: snapshot(planning), want: "Plan"},
-		"a pod that has planned waits for the decision":    {snapshot: snapshot(planning), after: 1, want: "Wait"},
-		"a pod that has planned waits":                     {snapshot: snapshot(planned, waits), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
-		"a pod that was idle long enough exits":            {snapshot: snapshot(planned, waits, func(w *decision.Snapshot) { w.Now = w.Now.Add(30 * time.Second) }), after: 1, want: "Exit"},
-		"a pod that is idle is given the apply":            {snapshot: snapshot(applying), after: 1, want: "Apply"},
-		"a pod that has applied leaves when it is said so": {snapshot: snapshot(applying, finished), after: 2, want: "Exit"},
-		"a pod that knows more than this view waits":       {snapshot: snapshot(planning), after: 2, want: "Wait"},
-		"a pod that failed leaves":                         {snapshot: snapshot(planning, func(w *decision.Snapshot) { runtest.Failed(v1alpha1.FailureTransient)(w.Run) }), after: 1, want: "Exit"},
-		"a pod of another attempt leaves":                  {snapshot: snapshot(planning, func(w *decision.Snapshot) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), want: "Exit"},
-		"a pod of a Stack that is gone leaves":             {snapshot: snapshot(planning, func(w *decision.Snapshot) { w.Stack = nil }), want: "Exit"},
-		"a pod of a superseded Run leaves":                 {snapshot: snapshot(planned, func(w *decision.Snapshot) { w.Run.Status.Phase = v1alpha1.PhaseSuperseded }), after: 1, want: "Exit"},
+		"a pod that has planned waits for the decision": {snapshot: snapshot(planning), after: 1, want: "Wait"},
+		"a pod that has planned waits": {snapshot: snapshot(planned, waits), after: 1, want: "Wait",
+			until: now.Add(30 * time.Second)},
+		"a pod that was idle long enough exits": {snapshot: snapshot(planned, waits, func(w *decision.Snapshot) {
+			w.Now = w.Now.Add(30 * time.Second)
+		}), after: 1, want: "Exit"},
+		"a pod that is idle is given the apply": {snapshot: snapshot(applying), after: 1, want: "Apply"},
+		"a pod that has applied leaves when it is said so": {snapshot: snapshot(applying, finished), after: 2,
+			want: "Exit"},
+		"a pod that knows more than this view waits": {snapshot: snapshot(planning), after: 2, want: "Wait"},
+		"a pod that failed leaves": {snapshot: snapshot(planning, func(w *decision.Snapshot) {
+			runtest.Failed(v1alpha1.FailureTransient)(w.Run)
+		}), after: 1, want: "Exit"},
+		"a pod of another attempt leaves": {snapshot: snapshot(planning, func(w *decision.Snapshot) {
+			w.Run.Status.Attempts[0].PodUID = "uid-2"
+		}), want: "Exit"},
+		"a pod of a Stack that is gone leaves": {snapshot: snapshot(planning, func(w *decision.Snapshot) {
+			w.Stack = nil
+		}), want: "Exit"},
+		"a pod of a superseded Run leaves": {snapshot: snapshot(planned, func(w *decision.Snapshot) {
+			w.Run.Status.Phase = v1alpha1.PhaseSuperseded
+		}), after: 1, want: "Exit"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +230,8 @@ func TestNextKind(t *testing.T) {
 }
 
 func TestOrderOf(t *testing.T) {
-	for name, operation := range map[string]v1alpha1.Operation{"order-apply": v1alpha1.OperationApply, "order-destroy": v1alpha1.OperationDestroy} {
+	for name, operation := range map[string]v1alpha1.Operation{"order-apply": v1alpha1.OperationApply,
+		"order-destroy": v1alpha1.OperationDestroy} {
 		t.Run(name, func(t *testing.T) {
 			w := podSnapshot()
 			planned(&w)

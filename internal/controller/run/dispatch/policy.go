@@ -11,7 +11,8 @@ import (
 
 // PolicyEvaluation returns the stored policy result of a plan, which the runner cannot write. evaluated is false when
 // there are no policies. A nil result means that the policies did not receive the plan.
-type PolicyEvaluation func(ctx context.Context, run *v1alpha1.Run, digest string) (result *runnerapi.PolicyResult, evaluated bool, err error)
+type PolicyEvaluation func(ctx context.Context, run *v1alpha1.Run, digest string) (result *runnerapi.PolicyResult,
+	evaluated bool, err error)
 
 // maxFindings is how many findings a Run's status has.
 const maxFindings = 50
@@ -20,7 +21,8 @@ const maxFindings = 50
 // plan that the policies deny, or did not receive, is a failed attempt.
 func (r Reports) applyPolicies(ctx context.Context, run *v1alpha1.Run, done *runnerapi.Done) error {
 	a := runinfo.Current(&run.Status)
-	if a.Phase != v1alpha1.AttemptPlan || done.Plan == nil || !done.Plan.Changes || (a.Failure != nil && !isPolicy(a.Failure)) {
+	if a.Phase != v1alpha1.AttemptPlan || done.Plan == nil || !done.Plan.Changes ||
+		(a.Failure != nil && !isPolicy(a.Failure)) {
 		return nil
 	}
 	result, evaluated, err := r.Policies(ctx, run, done.Plan.Digest)
@@ -33,8 +35,10 @@ func (r Reports) applyPolicies(ctx context.Context, run *v1alpha1.Run, done *run
 	switch {
 	case result != nil && result.Denied() > 0:
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePolicyDenied, Message: denial(*result)}
-	case result == nil && a.Failure == nil: // a policy may have been added since the runner received its order; the retry asks for it
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the policies did not receive this plan"}
+	case result == nil && a.Failure == nil:
+		// a policy may have been added since the runner received its order; the retry asks for it
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient,
+			Message: "the policies did not receive this plan"}
 	}
 	return nil
 }
@@ -58,7 +62,8 @@ func denial(v runnerapi.PolicyResult) string {
 
 func policyOf(v runnerapi.PolicyResult) *v1alpha1.PolicyResult {
 	result := &v1alpha1.PolicyResult{
-		Checked: v.Checked, Denied: int32(v.Denied()), Warned: int32(v.Warned()), ApprovalRequired: int32(v.ApprovalRequired()),
+		Checked: v.Checked, Denied: int32(v.Denied()), Warned: int32(v.Warned()),
+		ApprovalRequired: int32(v.ApprovalRequired()),
 	}
 	for _, f := range v.Findings[:min(len(v.Findings), maxFindings)] {
 		result.Findings = append(result.Findings, v1alpha1.PolicyFinding{

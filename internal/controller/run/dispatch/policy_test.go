@@ -15,10 +15,14 @@ import (
 )
 
 var (
-	planOne  = &runnerapi.Plan{Digest: "sha256:one", Changes: true, Add: 1}
-	denied   = runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{{Policy: "rules/a.rego", Action: runnerapi.Deny, Message: "no owner"}, {Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no name"}, {Policy: "rules/b.rego", Action: runnerapi.Warn, Message: "dear"}}}
+	planOne = &runnerapi.Plan{Digest: "sha256:one", Changes: true, Add: 1}
+	denied  = runnerapi.PolicyResult{Checked: 2,
+		Findings: []runnerapi.Finding{{Policy: "rules/a.rego", Action: runnerapi.Deny, Message: "no owner"},
+			{Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no name"},
+			{Policy: "rules/b.rego", Action: runnerapi.Warn, Message: "dear"}}}
 	warned   = runnerapi.PolicyResult{Checked: 1, Findings: denied.Findings[2:]}
-	required = runnerapi.PolicyResult{Checked: 2, MoreRequired: 1, Findings: []runnerapi.Finding{{Policy: "rules/a.rego", Action: runnerapi.RequireApproval, Message: "dear"}}}
+	required = runnerapi.PolicyResult{Checked: 2, MoreRequired: 1,
+		Findings: []runnerapi.Finding{{Policy: "rules/a.rego", Action: runnerapi.RequireApproval, Message: "dear"}}}
 	policyIs = func(message string) *runnerapi.Failure {
 		return &runnerapi.Failure{Class: "PolicyDenied", Message: message}
 	}
@@ -45,31 +49,41 @@ func TestPolicyResultsOfTheRunnerAreIgnored(t *testing.T) {
 		unread          bool // there is no plan to read
 	}{
 		"no policies": {verdict: noPolicies, done: runnerapi.Done{Plan: planOne}},
-		"allowed":     {verdict: one(runnerapi.PolicyResult{Checked: 3}), done: runnerapi.Done{Plan: planOne}, policy: "3 0 0 0"},
-		"warned":      {verdict: one(warned), done: runnerapi.Done{Plan: planOne}, policy: "1 0 0 1"},
-		"an approval is required, and the runner reports success": {verdict: one(required), done: runnerapi.Done{Plan: planOne}, policy: "2 0 2 0"},
+		"allowed": {verdict: one(runnerapi.PolicyResult{Checked: 3}), done: runnerapi.Done{Plan: planOne},
+			policy: "3 0 0 0"},
+		"warned": {verdict: one(warned), done: runnerapi.Done{Plan: planOne}, policy: "1 0 0 1"},
+		"an approval is required, and the runner reports success": {verdict: one(required),
+			done: runnerapi.Done{Plan: planOne}, policy: "2 0 2 0"},
 		"denied, as the runner says": {
 			verdict: one(denied), done: runnerapi.Done{Plan: planOne, Failure: policyIs("no")},
 			failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
 		"denied, and the runner reports success": {
-			verdict: one(denied), done: runnerapi.Done{Plan: planOne}, failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
+			verdict: one(denied), done: runnerapi.Done{Plan: planOne},
+			failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
-		"never asked": {verdict: kept(nil), done: runnerapi.Done{Plan: planOne}, failure: "Transient the policies did not receive this plan"},
+		"never asked": {verdict: kept(nil), done: runnerapi.Done{Plan: planOne},
+			failure: "Transient the policies did not receive this plan"},
 		"asked about another plan, which is allowed": {
-			verdict: kept(map[string]runnerapi.PolicyResult{"sha256:other": {Checked: 1}}), done: runnerapi.Done{Plan: planOne},
+			verdict: kept(map[string]runnerapi.PolicyResult{"sha256:other": {Checked: 1}}),
+			done:    runnerapi.Done{Plan: planOne},
 			failure: "Transient the policies did not receive this plan",
 		},
 		"never asked, for a reason": {
-			verdict: kept(nil), done: runnerapi.Done{Plan: planOne, Failure: policyIs("the plan is too large to be checked")},
+			verdict: kept(nil),
+			done:    runnerapi.Done{Plan: planOne, Failure: policyIs("the plan is too large to be checked")},
 			failure: "PolicyDenied the plan is too large to be checked",
 		},
-		"a plan without changes": {verdict: kept(nil), done: runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:one"}}},
+		"a plan without changes": {verdict: kept(nil),
+			done: runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:one"}}},
 		"another failure": {
-			verdict: one(denied), done: runnerapi.Done{Plan: planOne, Failure: &runnerapi.Failure{Class: "ConfigurationError", Message: "a hook failed"}},
+			verdict: one(denied),
+			done: runnerapi.Done{Plan: planOne, Failure: &runnerapi.Failure{Class: "ConfigurationError",
+				Message: "a hook failed"}},
 			failure: "ConfigurationError a hook failed", unread: true,
 		},
-		"neither a plan nor a failure": {verdict: kept(nil), failure: "Transient the runner reported neither a plan nor a failure", unread: true},
+		"neither a plan nor a failure": {verdict: kept(nil), failure: "Transient the runner reported neither a plan " +
+			"nor a failure", unread: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := snapshot(planning)
@@ -82,10 +96,12 @@ func TestPolicyResultsOfTheRunnerAreIgnored(t *testing.T) {
 				failure = string(f.Class) + " " + f.Message
 			}
 			if plan != nil && plan.Policy != nil {
-				policy = fmt.Sprint(plan.Policy.Checked, plan.Policy.Denied, plan.Policy.ApprovalRequired, plan.Policy.Warned)
+				policy = fmt.Sprint(plan.Policy.Checked, plan.Policy.Denied, plan.Policy.ApprovalRequired,
+					plan.Policy.Warned)
 			}
 			if failure != tt.failure || policy != tt.policy || (plan == nil) != tt.unread {
-				t.Errorf("failure %q, want %q; policy %q, want %q; plan %v", failure, tt.failure, policy, tt.policy, plan)
+				t.Errorf("failure %q, want %q; policy %q, want %q; plan %v", failure, tt.failure, policy,
+					tt.policy, plan)
 			}
 		})
 	}
@@ -121,10 +137,12 @@ func TestUnreadableVerdictRejectsTheReport(t *testing.T) {
 func TestVerdictFitsIntoARun(t *testing.T) {
 	v := runnerapi.PolicyResult{Checked: 1}
 	for range 200 {
-		v.Findings = append(v.Findings, runnerapi.Finding{Policy: strings.Repeat("p", 10_000), Action: runnerapi.Deny, Message: strings.Repeat("ä", 10_000)})
+		v.Findings = append(v.Findings, runnerapi.Finding{Policy: strings.Repeat("p", 10_000), Action: runnerapi.Deny,
+			Message: strings.Repeat("ä", 10_000)})
 	}
 	got := policyOf(v)
-	if len(got.Findings) != maxFindings || got.Denied != 200 || len(got.Findings[0].Policy) > 600 || len(got.Findings[0].Message) > 1024 {
+	if len(got.Findings) != maxFindings || got.Denied != 200 || len(got.Findings[0].Policy) > 600 ||
+		len(got.Findings[0].Message) > 1024 {
 		t.Errorf("%d findings, %d denied: %.100v", len(got.Findings), got.Denied, got.Findings[0])
 	}
 	if text := denial(v); len(text) > 1100 {

@@ -30,7 +30,8 @@ import (
 )
 
 // ErrNotCurrent answers a report on an attempt that is over or was never this pod's.
-var ErrNotCurrent error = &runnerapi.Error{Code: http.StatusForbidden, Message: "the Run does not name this pod and attempt as its current one"}
+var ErrNotCurrent error = &runnerapi.Error{Code: http.StatusForbidden,
+	Message: "the Run does not name this pod and attempt as its current one"}
 
 // Reports writes what runners report into their Runs. A last report is decided on where it arrives, with the same rules
 // as everywhere, so that the report and what follows from it are one write and the runner's next order is there at
@@ -53,7 +54,8 @@ type Reports struct {
 
 // Report takes what an attempt of the Run has done so far. Where the cache of this server does not have the Run, or the
 // attempt, another server sent the order: the API server is asked.
-func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report runnerapi.Report) error {
+func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32,
+	report runnerapi.Report) error {
 	at, err := r.cached(ctx, run, podUID, attempt)
 	if err != nil {
 		return err
@@ -75,7 +77,8 @@ func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID ty
 
 // cached is the Run as the cache has it, if that is at this attempt; else nil. A cache has less of a finished Run,
 // which must not be written.
-func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID types.UID, attempt int32) (*v1alpha1.Run, error) {
+func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID types.UID, attempt int32) (*v1alpha1.Run,
+	error) {
 	run := &v1alpha1.Run{}
 	if err := r.Client.Get(ctx, key, run); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -86,7 +89,8 @@ func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID ty
 	return run, nil
 }
 
-func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32, report runnerapi.Report) error {
+func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32,
+	report runnerapi.Report) error {
 	a := runinfo.Active(run, podUID)
 	if a == nil || a.Number != attempt {
 		if alreadyReported(run, podUID, attempt, report) {
@@ -119,8 +123,8 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
-	// Before the write, since a waiting request of the pod may be woken by the write's event before this one returns. The
-	// cache has the Run until then, and precedes what is remembered.
+	// Before the write, since a waiting request of the pod may be woken by the write's event before this one returns.
+	// The cache has the Run until then, and precedes what is remembered.
 	r.Runs.remember(run, podUID)
 	err := r.Recorder.WriteStatus(ctx, r.Client, before, run)
 	if err != nil {
@@ -174,7 +178,8 @@ func (r Reports) settle(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.
 // rejectUnrequestedCancel changes Canceled to a Transient failure unless spec.cancel is set: a runner cannot cancel its
 // own Run.
 func rejectUnrequestedCancel(run *v1alpha1.Run) {
-	if a := runinfo.Current(&run.Status); a.Failure != nil && a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
+	if a := runinfo.Current(&run.Status); a.Failure != nil &&
+		a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
 		a.Failure.Class = v1alpha1.FailureTransient
 	}
 }
@@ -186,7 +191,8 @@ func (r Reports) explainInterrupt(ctx context.Context, run *v1alpha1.Run) {
 		return
 	}
 	pod := &corev1.Pod{}
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, pod); err != nil || pod.UID != a.PodUID {
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, pod); err != nil ||
+		pod.UID != a.PodUID {
 		return // that it was interrupted is true all the same
 	}
 	a.Failure = decision.Interrupted(a, diagnosis.WhyTerminating(pod))
@@ -244,17 +250,20 @@ func applyReport(s *v1alpha1.RunStatus, report runnerapi.Report, now time.Time) 
 	switch {
 	case done.Failure != nil:
 		a.Failure = &v1alpha1.Failure{
-			Class: v1alpha1.FailureClass(done.Failure.Class), Reason: v1alpha1.FailureReason(done.Failure.Reason), Message: done.Failure.Message,
+			Class: v1alpha1.FailureClass(done.Failure.Class), Reason: v1alpha1.FailureReason(done.Failure.Reason),
+			Message: done.Failure.Message,
 		}
 		if a.Phase == v1alpha1.AttemptPlan && isPolicy(a.Failure) && done.Plan != nil { // it can still be read
 			s.Plan = planOf(done.Plan)
 		}
 	case a.Phase == v1alpha1.AttemptBuild && (s.Image == nil || !isDigest(done.Image)):
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither an image nor a failure"}
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient,
+			Message: "the runner reported neither an image nor a failure"}
 	case a.Phase == v1alpha1.AttemptBuild:
 		s.Image.Digest = done.Image
 	case a.Phase == v1alpha1.AttemptPlan && done.Plan == nil:
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither a plan nor a failure"}
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient,
+			Message: "the runner reported neither a plan nor a failure"}
 	case a.Phase == v1alpha1.AttemptPlan:
 		s.Plan = planOf(done.Plan)
 	}
@@ -271,7 +280,8 @@ func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	plan := &v1alpha1.Plan{
 		Digest: p.Digest, Changes: p.Changes,
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
-		Invoke: p.Invoke, Refresh: p.Refresh, EngineVersion: p.EngineVersion, Script: p.Script, Unverified: p.Unverified, Partial: p.Partial,
+		Invoke: p.Invoke, Refresh: p.Refresh, EngineVersion: p.EngineVersion, Script: p.Script,
+		Unverified: p.Unverified, Partial: p.Partial,
 		StateOnly: p.StateOnly, Fingerprint: p.Fingerprint, Shape: p.Shape,
 	}
 	plan.Wrapped = ranBy(p.Wrapped)

@@ -33,7 +33,8 @@ func TestStepsAreReportedInOrder(t *testing.T) {
 		report runnerapi.Report
 		want   string
 	}{
-		"those that wait are shown": {steps("fetch=Succeeded", "init=Running", "plan=Waiting"), "fetch=Succeeded init=Running plan=Waiting"},
+		"those that wait are shown": {steps("fetch=Succeeded", "init=Running", "plan=Waiting"),
+			"fetch=Succeeded init=Running plan=Waiting"},
 		"at the end all are as they were reported": {
 			done(steps("fetch=Succeeded", "after-plan=Failed", "outputs=Skipped"), runnerapi.Done{Plan: planOne}),
 			"fetch=Succeeded after-plan=Failed outputs=Skipped",
@@ -87,7 +88,8 @@ func TestOnlyAFailedApplyChangesAPart(t *testing.T) {
 		"a plan":                     {snapshot(planning), runnerapi.Done{Failure: failure, Changed: seven}, nil},
 	} {
 		applyReport(&tt.snapshot.Run.Status, runnerapi.Report{Done: &tt.done}, now)
-		if got := runinfo.Current(&tt.snapshot.Run.Status).Changed; (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
+		if got := runinfo.Current(&tt.snapshot.Run.Status).Changed; (got == nil) != (tt.want == nil) ||
+			(got != nil && *got != *tt.want) {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -95,10 +97,13 @@ func TestOnlyAFailedApplyChangesAPart(t *testing.T) {
 
 // A runner cannot cancel its own Run.
 func TestCanceledIsAcceptedOnlyForACanceledRun(t *testing.T) {
-	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled, false: v1alpha1.FailureTransient} {
+	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled,
+		false: v1alpha1.FailureTransient} {
 		w := snapshot(applying)
 		w.Run.Spec.Cancel = canceled
-		applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}}, now)
+		applyReport(&w.Run.Status,
+			runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled",
+				Message: "canceled by bob"}}}, now)
 		rejectUnrequestedCancel(w.Run)
 		if got := runinfo.Current(&w.Run.Status).Failure.Class; got != want {
 			t.Errorf("canceled %v: the failure is %s, want %s", canceled, got, want)
@@ -115,13 +120,21 @@ func TestLastReportIsAcceptedAgain(t *testing.T) {
 		report  runnerapi.Report
 		there   bool
 	}{
-		"it is there":                     {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, true},
-		"it is there, and says a failure": {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureConfigurationError}}, last, true},
-		"the attempt was given up":        {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailurePodLost}}, last, false},
-		"the attempt is another's":        {v1alpha1.Attempt{Number: 1, PodUID: "other", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
-		"it is of another attempt":        {v1alpha1.Attempt{Number: 2, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
-		"the attempt goes on":             {v1alpha1.Attempt{Number: 1, PodUID: "pod"}, last, false},
-		"it is not the last one":          {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, runnerapi.Report{}, false},
+		"it is there": {v1alpha1.Attempt{Number: 1, PodUID: "pod",
+			FinishedAt: &metav1.MicroTime{Time: now}}, last, true},
+		"it is there, and says a failure": {v1alpha1.Attempt{Number: 1, PodUID: "pod",
+			FinishedAt: &metav1.MicroTime{Time: now},
+			Failure:    &v1alpha1.Failure{Class: v1alpha1.FailureConfigurationError}}, last, true},
+		"the attempt was given up": {v1alpha1.Attempt{Number: 1, PodUID: "pod",
+			FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailurePodLost}},
+			last, false},
+		"the attempt is another's": {v1alpha1.Attempt{Number: 1, PodUID: "other",
+			FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
+		"it is of another attempt": {v1alpha1.Attempt{Number: 2, PodUID: "pod",
+			FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
+		"the attempt goes on": {v1alpha1.Attempt{Number: 1, PodUID: "pod"}, last, false},
+		"it is not the last one": {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}},
+			runnerapi.Report{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{tt.attempt}}}
@@ -148,7 +161,9 @@ func TestInvalidWrappedEngineIsNotRecorded(t *testing.T) {
 // A plan or outputs reported by the pod of a shell are ignored, because a user works in it.
 func TestShellReportsNeitherPlanNorOutputs(t *testing.T) {
 	w := snapshot(inShell)
-	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:x", Changes: true}, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
+	applyReport(&w.Run.Status,
+		runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:x", Changes: true},
+			Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
 	if s := w.Run.Status; s.Plan != nil || s.Outputs != nil || s.Attempts[0].FinishedAt == nil {
 		t.Errorf("%+v", s)
 	}
@@ -159,11 +174,14 @@ func TestBuildReportsItsImage(t *testing.T) {
 		done runnerapi.Done
 		want string // digest, or the failure
 	}{
-		"an image":        {runnerapi.Done{Image: imageDigest}, imageDigest},
-		"none":            {runnerapi.Done{}, "Transient: the runner reported neither an image nor a failure"},
-		"no digest":       {runnerapi.Done{Image: "registry.example.com/evil:1"}, "Transient: the runner reported neither an image nor a failure"},
-		"a failure":       {runnerapi.Done{Failure: &runnerapi.Failure{Class: "ConfigurationError", Message: "boom"}}, "ConfigurationError: boom"},
-		"an image of old": {runnerapi.Done{Image: strings.ToUpper(imageDigest)}, "Transient: the runner reported neither an image nor a failure"},
+		"an image": {runnerapi.Done{Image: imageDigest}, imageDigest},
+		"none":     {runnerapi.Done{}, "Transient: the runner reported neither an image nor a failure"},
+		"no digest": {runnerapi.Done{Image: "registry.example.com/evil:1"},
+			"Transient: the runner reported neither an image nor a failure"},
+		"a failure": {runnerapi.Done{Failure: &runnerapi.Failure{Class: "ConfigurationError", Message: "boom"}},
+			"ConfigurationError: boom"},
+		"an image of old": {runnerapi.Done{Image: strings.ToUpper(imageDigest)},
+			"Transient: the runner reported neither an image nor a failure"},
 	} {
 		w := snapshot(building)
 		applyReport(&w.Run.Status, runnerapi.Report{Done: &tt.done}, now)
@@ -176,7 +194,9 @@ func TestBuildReportsItsImage(t *testing.T) {
 		}
 	}
 	w := snapshot(planning, func(w *decision.Snapshot) { w.Run.Status.Image = built("sha256:key") })
-	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: "sha256:" + strings.Repeat("0", 64), Plan: &runnerapi.Plan{}}}, now)
+	applyReport(&w.Run.Status,
+		runnerapi.Report{Done: &runnerapi.Done{Image: "sha256:" + strings.Repeat("0", 64), Plan: &runnerapi.Plan{}}},
+		now)
 	if w.Run.Status.Image.Digest != imageDigest {
 		t.Error("a plan has changed the image that it runs in")
 	}
@@ -185,7 +205,9 @@ func TestBuildReportsItsImage(t *testing.T) {
 // A Dockerfile runs arbitrary code, so outputs reported by a build are ignored.
 func TestBuildHasNoOutputs(t *testing.T) {
 	w := snapshot(building)
-	applyReport(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: imageDigest, Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
+	applyReport(&w.Run.Status,
+		runnerapi.Report{Done: &runnerapi.Done{Image: imageDigest,
+			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
 	if w.Run.Status.Outputs != nil {
 		t.Errorf("the Run has outputs: %s", w.Run.Status.Outputs)
 	}

@@ -27,14 +27,17 @@ func TestPlanIsNotAppliedByTheRulesOfAnOldStack(t *testing.T) {
 	run := runtest.Run(runtest.Committed, runtest.Planning)
 	newest := runtest.Stack()
 	newest.UID = "net"
-	run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: newest.Name, UID: newest.UID, Controller: ptr.To(true)}}
+	run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: newest.Name, UID: newest.UID,
+		Controller: ptr.To(true)}}
 	newest.Spec.Apply, newest.Status.LastRun = v1alpha1.ApplyManual, run.Name
 	old := newest.DeepCopy()
-	old.Spec.Apply, old.Status.LastRun = v1alpha1.ApplyAutomatic, runinfo.Name(run.Spec.Stack.Name, runinfo.Number(run.Name)-1)
+	old.Spec.Apply, old.Status.LastRun = v1alpha1.ApplyAutomatic, runinfo.Name(run.Spec.Stack.Name,
+		runinfo.Number(run.Name)-1)
 	view := func(stack *v1alpha1.Stack) client.WithWatch {
 		return interceptor.NewClient(nil, interceptor.Funcs{
 			List: noStackPolicies,
-			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+				_ ...client.GetOption) error {
 				switch o := o.(type) {
 				case *v1alpha1.Run:
 					run.DeepCopyInto(o)
@@ -45,7 +48,8 @@ func TestPlanIsNotAppliedByTheRulesOfAnOldStack(t *testing.T) {
 				}
 				return nil
 			},
-			SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch,
+				_ ...client.SubResourcePatchOption) error {
 				run = o.(*v1alpha1.Run).DeepCopy()
 				return nil
 			},
@@ -66,9 +70,11 @@ func TestPlanOfAStateThatTheStackNeverAppliedWaits(t *testing.T) {
 		state v1alpha1.StateStatus
 		phase v1alpha1.RunPhase
 	}{
-		"no state":                 {v1alpha1.StateStatus{}, v1alpha1.PhaseApplying},
-		"the Stack applied it":     {v1alpha1.StateStatus{Version: 1, Resources: 1, StackUID: "net"}, v1alpha1.PhaseApplying},
-		"an earlier Stack did":     {v1alpha1.StateStatus{Version: 1, Resources: 1, StackUID: "before"}, v1alpha1.PhaseAwaitingApproval},
+		"no state": {v1alpha1.StateStatus{}, v1alpha1.PhaseApplying},
+		"the Stack applied it": {v1alpha1.StateStatus{Version: 1, Resources: 1, StackUID: "net"},
+			v1alpha1.PhaseApplying},
+		"an earlier Stack did": {v1alpha1.StateStatus{Version: 1, Resources: 1, StackUID: "before"},
+			v1alpha1.PhaseAwaitingApproval},
 		"a user pushed it":         {v1alpha1.StateStatus{Version: 1, Resources: 1}, v1alpha1.PhaseAwaitingApproval},
 		"there is nothing in it":   {v1alpha1.StateStatus{Version: 1}, v1alpha1.PhaseApplying},
 		"only the engine reads it": {v1alpha1.StateStatus{Version: 1, Resources: -1}, v1alpha1.PhaseAwaitingApproval},
@@ -76,10 +82,12 @@ func TestPlanOfAStateThatTheStackNeverAppliedWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, stack := runtest.Run(runtest.Committed, runtest.Planning), runtest.Stack()
 			stack.UID, stack.Spec.Apply, stack.Status.LastRun = "net", v1alpha1.ApplyAutomatic, run.Name
-			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: stack.Name, UID: stack.UID, Controller: ptr.To(true)}}
+			run.OwnerReferences = []metav1.OwnerReference{{Kind: "Stack", Name: stack.Name, UID: stack.UID,
+				Controller: ptr.To(true)}}
 			live := interceptor.NewClient(nil, interceptor.Funcs{
 				List: noStackPolicies,
-				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+					_ ...client.GetOption) error {
 					switch o := o.(type) {
 					case *v1alpha1.Run:
 						run.DeepCopyInto(o)
@@ -92,7 +100,8 @@ func TestPlanOfAStateThatTheStackNeverAppliedWaits(t *testing.T) {
 					}
 					return nil
 				},
-				SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+				SubResourcePatch: func(_ context.Context, _ client.Client, _ string, o client.Object, _ client.Patch,
+					_ ...client.SubResourcePatchOption) error {
 					run = o.(*v1alpha1.Run).DeepCopy()
 					return nil
 				},

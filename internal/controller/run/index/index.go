@@ -106,7 +106,8 @@ func isFromBefore(stack *v1alpha1.Stack, run *v1alpha1.Run) bool {
 
 // StackPoliciesOf are the StackPolicies of a Stack's namespace. A cache that does not have those that the Stack's
 // status names is older than its Runs, and is not used: the windows of one that it lacks would not keep an apply.
-func StackPoliciesOf(ctx context.Context, cached, live client.Reader, stack *v1alpha1.Stack) ([]v1alpha1.StackPolicy, error) {
+func StackPoliciesOf(ctx context.Context, cached, live client.Reader, stack *v1alpha1.Stack) ([]v1alpha1.StackPolicy,
+	error) {
 	var list v1alpha1.StackPolicyList
 	namespace := client.InNamespace(stack.Namespace)
 	err := cached.List(ctx, &list, namespace, client.UnsafeDisableDeepCopy) // they are only read
@@ -120,12 +121,14 @@ func StackPoliciesOf(ctx context.Context, cached, live client.Reader, stack *v1a
 // lacks reports whether a view of StackPolicies is older than what is known of them.
 func lacks(view []v1alpha1.StackPolicy, known []v1alpha1.AppliedStackPolicy) bool {
 	return slices.ContainsFunc(known, func(k v1alpha1.AppliedStackPolicy) bool {
-		return !slices.ContainsFunc(view, func(p v1alpha1.StackPolicy) bool { return p.UID == k.UID && p.Generation >= k.Generation })
+		return !slices.ContainsFunc(view, func(p v1alpha1.StackPolicy) bool {
+			return p.UID == k.UID && p.Generation >= k.Generation
+		})
 	})
 }
 
-// StackIn is the Run's Stack in one view of them. Of a Run that plans a Stack which does not exist, it reads none, also if
-// one was created meanwhile.
+// StackIn is the Run's Stack in one view of them. Of a Run that plans a Stack which does not exist, it reads none, also
+// if one was created meanwhile.
 func StackIn(ctx context.Context, c client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	if runinfo.PlansNewStack(run) {
 		return runinfo.NewStack(run), nil

@@ -52,39 +52,47 @@ const (
 
 // kanikoCapabilities is what Kaniko needs as root, to unpack images in its own container and to run their programs. All
 // of it fits Pod Security "baseline".
-var kanikoCapabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
+var kanikoCapabilities = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID",
+	"SYS_CHROOT"}
 
 // newBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of
 // the Stack: no variables, no environment, no ServiceAccount but the namespace's default, and of its template only the
 // fields about scheduling.
-func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
+func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32,
+	set Settings) (*corev1.Pod, error) {
 	if !set.Builds.Allowed {
 		return nil, &InvalidError{"spec.runner.build: this installation builds no images (--allow-image-builds)"}
 	}
 	spec := doc.Build.Spec
 	image := cmp.Or(spec.BuilderImage, set.Builds.Images[spec.Builder])
 	if image == "" {
-		return nil, &InvalidError{fmt.Sprintf("spec.runner.build: the installation names no image of %s: name one in builderImage", spec.Builder)}
+		return nil, &InvalidError{
+			fmt.Sprintf("spec.runner.build: the installation names no image of %s: name one in builderImage",
+				spec.Builder)}
 	}
-	pod := BuildPod(run, stack, inputs.Document{Image: image, Resources: doc.Resources}, v1alpha1.AttemptBuild, number, set)
+	pod := BuildPod(run, stack, inputs.Document{Image: image, Resources: doc.Resources}, v1alpha1.AttemptBuild,
+		number, set)
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(builderGrace)
-	pod.Spec.InitContainers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	pod.Spec.InitContainers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{
+		Type: corev1.SeccompProfileTypeRuntimeDefault}
 	pod.Spec.SecurityContext, pod.Spec.Containers[0].SecurityContext = builderSecurity(spec.Builder, set.Builds)
 	if set.Builds.UserNamespace {
 		pod.Spec.HostUsers = ptr.To(false)
 	}
 	if spec.PushSecret != nil {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: pushVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: spec.PushSecret.Name, Optional: ptr.To(true), // the runner reports what was not found
-			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: runnerapi.DockerConfig}},
-		}}})
+		pod.Spec.Volumes = append(pod.Spec.Volumes,
+			corev1.Volume{Name: pushVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: spec.PushSecret.Name, Optional: ptr.To(true), // the runner reports what was not found
+				Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: runnerapi.DockerConfig}},
+			}}})
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts,
 			corev1.VolumeMount{Name: pushVolume, MountPath: path.Join(dirInputs, DirPush), ReadOnly: true})
 	}
 	if err := schedule(pod, doc.Template); err != nil {
 		return nil, err
 	}
-	if !set.AllowUnrestricted && !set.Builds.Unconfined { // the installation decides that, and old annotations set it too
+	// the installation decides that, and old annotations set it too
+	if !set.AllowUnrestricted && !set.Builds.Unconfined {
 		if why := podSecurityViolation(api.LevelBaseline, pod); why != "" {
 			return nil, &InvalidError{"of spec.runner.template: " + why}
 		}
@@ -100,22 +108,26 @@ func newBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document
 // builderSecurity is what a builder may do. Kaniko is root, confined as any container is. The others are an
 // unprivileged user, who may become the users that newuidmap has for them: in a namespace of users of their own they
 // are root.
-func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+func builderSecurity(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext,
+	*corev1.SecurityContext) {
 	if builder == v1alpha1.BuilderKaniko {
 		return &corev1.PodSecurityContext{
 				RunAsUser: ptr.To(int64(0)), RunAsGroup: ptr.To(int64(0)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			}, &corev1.SecurityContext{
 				AllowPrivilegeEscalation: ptr.To(false),
-				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: kanikoCapabilities},
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"},
+					Add: kanikoCapabilities},
 			}
 	}
 	pod := &corev1.PodSecurityContext{
-		RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(builderUser), RunAsGroup: ptr.To(builderUser), FSGroup: ptr.To(builderUser),
+		RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(builderUser), RunAsGroup: ptr.To(builderUser),
+		FSGroup: ptr.To(builderUser),
 	}
 	container := &corev1.SecurityContext{
 		AllowPrivilegeEscalation: ptr.To(true),
-		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"SETGID", "SETUID"}},
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"},
+			Add: []corev1.Capability{"SETGID", "SETUID"}},
 	}
 	if set.Unconfined {
 		container.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
@@ -162,14 +174,17 @@ func schedule(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	if err != nil {
 		return err
 	}
-	for _, own := range []struct{ to, from map[string]string }{{pod.Labels, t.Labels}, {pod.Annotations, t.Annotations}} {
+	for _, own := range []struct{ to, from map[string]string }{{pod.Labels, t.Labels},
+		{pod.Annotations, t.Annotations}} {
 		from := maps.Clone(own.from)
 		maps.DeleteFunc(from, func(key, _ string) bool { return isOwn(key) })
 		maps.Copy(own.to, from)
 	}
 	to, from := &pod.Spec, t.Spec
-	to.NodeSelector, to.Affinity, to.Tolerations, to.TopologySpreadConstraints = from.NodeSelector, from.Affinity, from.Tolerations, from.TopologySpreadConstraints
-	to.SchedulerName, to.PriorityClassName, to.SchedulingGates = from.SchedulerName, from.PriorityClassName, from.SchedulingGates
+	to.NodeSelector, to.Affinity, to.Tolerations, to.TopologySpreadConstraints = from.NodeSelector, from.Affinity,
+		from.Tolerations, from.TopologySpreadConstraints
+	to.SchedulerName, to.PriorityClassName, to.SchedulingGates = from.SchedulerName, from.PriorityClassName,
+		from.SchedulingGates
 	to.DNSConfig, to.HostAliases = from.DNSConfig, from.HostAliases
 	to.ImagePullSecrets = append(to.ImagePullSecrets, from.ImagePullSecrets...)
 	return nil

@@ -21,7 +21,8 @@ var toBuild = runtest.ToBuild
 
 func buildSettings(change ...func(*BuildSettings)) Settings {
 	set := settings
-	set.Builds = BuildSettings{Allowed: true, Images: map[v1alpha1.Builder]string{"Buildah": "buildah:1", "BuildKit": "buildkit:1", "Kaniko": "kaniko:1"}}
+	set.Builds = BuildSettings{Allowed: true, Images: map[v1alpha1.Builder]string{"Buildah": "buildah:1",
+		"BuildKit": "buildkit:1", "Kaniko": "kaniko:1"}}
 	for _, c := range change {
 		c(&set.Builds)
 	}
@@ -36,10 +37,14 @@ func TestBuilderPods(t *testing.T) {
 		set Settings
 		fit api.Level
 	}{
-		"pod-buildah":    {toBuild(), buildSettings(), api.LevelBaseline},
-		"pod-buildkit":   {toBuild(with("BuildKit"), func(b *v1alpha1.Build) { b.BuilderImage, b.PushSecret = "mine:1", nil }), buildSettings(), api.LevelBaseline},
-		"pod-kaniko":     {toBuild(with("Kaniko")), buildSettings(), api.LevelBaseline},
-		"pod-unconfined": {toBuild(), buildSettings(func(b *BuildSettings) { b.Unconfined, b.UserNamespace = true, true }), api.LevelPrivileged},
+		"pod-buildah": {toBuild(), buildSettings(), api.LevelBaseline},
+		"pod-buildkit": {toBuild(with("BuildKit"), func(b *v1alpha1.Build) {
+			b.BuilderImage, b.PushSecret = "mine:1", nil
+		}), buildSettings(), api.LevelBaseline},
+		"pod-kaniko": {toBuild(with("Kaniko")), buildSettings(), api.LevelBaseline},
+		"pod-unconfined": {toBuild(), buildSettings(func(b *BuildSettings) {
+			b.Unconfined, b.UserNamespace = true, true
+		}), api.LevelPrivileged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := podSnapshot()
@@ -53,7 +58,8 @@ func TestBuilderPods(t *testing.T) {
 				t.Fatal(err)
 			}
 			level := api.LevelVersion{Level: tt.fit, Version: api.LatestVersion()}
-			if all := policy.AggregateCheckResults(evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec)); !all.Allowed {
+			if all := policy.AggregateCheckResults(evaluator.EvaluatePod(level, &pod.ObjectMeta,
+				&pod.Spec)); !all.Allowed {
 				t.Errorf("it does not fit %s: %s", tt.fit, all.ForbiddenDetail())
 			}
 			expectNothingOfTheStack(t, pod)
@@ -90,7 +96,8 @@ func TestInvalidBuildsAreRejected(t *testing.T) {
 		want string
 	}{
 		"builds are not allowed": {settings, "this installation builds no images (--allow-image-builds)"},
-		"no image":               {buildSettings(func(b *BuildSettings) { b.Images = nil }), "the installation names no image of Buildah"},
+		"no image": {buildSettings(func(b *BuildSettings) { b.Images = nil }),
+			"the installation names no image of Buildah"},
 	} {
 		w := podSnapshot()
 		_, err := New(w.Run, w.Stack, toBuild(), v1alpha1.AttemptBuild, 1, tt.set)
@@ -129,7 +136,8 @@ func TestEngineRunsInTheBuiltImage(t *testing.T) {
 			t.Error("the engine's pod has the credentials to push with")
 		}
 	}
-	for name, image := range map[string]*v1alpha1.BuiltImage{"none": nil, "of another key": runtest.Built("sha256:other"), "not pushed": {Key: key}} {
+	for name, image := range map[string]*v1alpha1.BuiltImage{"none": nil,
+		"of another key": runtest.Built("sha256:other"), "not pushed": {Key: key}} {
 		if _, err := WithImage(doc, v1alpha1.AttemptApply, image); err == nil {
 			t.Errorf("an image %s is accepted", name)
 		}
@@ -143,14 +151,18 @@ func TestEngineRunsInTheBuiltImage(t *testing.T) {
 // is.
 func TestTemplateGivesABuildNoMoreRights(t *testing.T) {
 	doc := toBuild()
-	doc.Template = template(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined, team: net}}}`)
+	doc.Template = template(t,
+		`{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/engine: unconfined, team: net}}}`)
 	w := podSnapshot()
 	_, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptBuild, 1, buildSettings())
 	expectUnfit(t, err, "spec.runner.template", "AppArmor")
 	for name, set := range map[string]Settings{
-		"more": buildSettings(), "builds that are confined by nothing": buildSettings(func(b *BuildSettings) { b.Unconfined = true }),
+		"more": buildSettings(), "builds that are confined by nothing": buildSettings(func(b *BuildSettings) {
+			b.Unconfined = true
+		}),
 	} {
-		set.AllowUnrestricted, set.MetadataKeys = name == "more", []string{"container.apparmor.security.beta.kubernetes.io/"}
+		set.AllowUnrestricted, set.MetadataKeys = name == "more",
+			[]string{"container.apparmor.security.beta.kubernetes.io/"}
 		if _, err := New(w.Run, w.Stack, doc, v1alpha1.AttemptBuild, 1, set); err != nil {
 			t.Errorf("where the installation allows %s: %v", name, err)
 		}

@@ -90,8 +90,8 @@ func ownsPod(was, is *corev1.PodTemplateSpec) string {
 		return unlisted("spec." + field)
 	}
 	if grace := is.Spec.TerminationGracePeriodSeconds; grace == nil || *grace < gracePeriod {
-		return fmt.Sprintf("spec.terminationGracePeriodSeconds may not be less than %d: an engine that is interrupted needs "+
-			"time to save its state", gracePeriod)
+		return fmt.Sprintf("spec.terminationGracePeriodSeconds may not be less than %d: an engine that is "+
+			"interrupted needs time to save its state", gracePeriod)
 	}
 	return ""
 }

@@ -36,8 +36,8 @@ func foreignKey(t corev1.PodTemplateSpec, allowed []string) string {
 			if isOwn(key) || !strings.Contains(key, "/") || listed(key, metadataKeys) || listed(key, allowed) {
 				continue
 			}
-			return fmt.Sprintf("metadata.%s[%s] is not allowed in this installation: remove it, or have an administrator add the key to "+
-				"runner.metadataKeys of the chart (--runner-metadata-key)", kind.name, key)
+			return fmt.Sprintf("metadata.%s[%s] is not allowed in this installation: remove it, or have an "+
+				"administrator add the key to runner.metadataKeys of the chart (--runner-metadata-key)", kind.name, key)
 		}
 	}
 	return ""
@@ -62,8 +62,8 @@ const systemClasses = "system-"
 // systemPriority returns that a template asks for the priority of the cluster's own components; empty when it does not.
 func systemPriority(t corev1.PodTemplateSpec) string {
 	if class := t.Spec.PriorityClassName; strings.HasPrefix(class, systemClasses) {
-		return fmt.Sprintf("spec.priorityClassName: %s is for components of the cluster, and evicts other pods: use a PriorityClass "+
-			"that an administrator created for runners, or remove it", class)
+		return fmt.Sprintf("spec.priorityClassName: %s is for components of the cluster, and evicts other pods: use "+
+			"a PriorityClass that an administrator created for runners, or remove it", class)
 	}
 	return ""
 }

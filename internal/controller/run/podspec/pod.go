@@ -37,16 +37,16 @@ type Settings struct {
 	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
 	// ProviderImages have unpacked providers, which the runner finds below the folder of its inputs.
 	ProviderImages []string
-	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of its
-	// ServiceAccount.
+	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get those of
+	// its ServiceAccount.
 	ImagePullSecrets []string
-	// AllowUnrestricted lets templates create pods that do not fit Pod Security "restricted", or that have a token for the
-	// Kubernetes API.
+	// AllowUnrestricted lets templates create pods that do not fit Pod Security "restricted", or that have a token for
+	// the Kubernetes API.
 	AllowUnrestricted bool
 	// TokenAudiences are those for which templates may ask for tokens of the pod's ServiceAccount.
 	TokenAudiences []string
-	// MetadataKeys are labels and annotations, and their prefixes if they end in a slash, that templates can set besides
-	// those of each installation.
+	// MetadataKeys are labels and annotations, and their prefixes if they end in a slash, that templates can set
+	// besides those of each installation.
 	MetadataKeys []string
 	// Builds are for pods that build images.
 	Builds BuildSettings
@@ -84,7 +84,8 @@ const runnerContainer = "runner"
 
 // BuildPod builds the pod of an attempt, without the template of the Stack. It holds no Kubernetes permission and fits
 // Pod Security "restricted".
-func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) *corev1.Pod {
+func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32,
+	set Settings) *corev1.Pod {
 	planned := plannedImage(run, phase)
 	volumes, mounts := VolumesOf(run, doc).mount(dirInputs)
 	volumes = append(volumes,
@@ -94,9 +95,10 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	)
 	bin := corev1.VolumeMount{Name: binVolume, MountPath: runinfo.DirBin}
 	engine := corev1.Container{
-		Name:    runinfo.ShellContainer,
-		Image:   cmp.Or(planned, doc.Image, set.EngineImage),
-		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--server=" + set.ServerURL, "--token=" + dirToken + "/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
+		Name:  runinfo.ShellContainer,
+		Image: cmp.Or(planned, doc.Image, set.EngineImage),
+		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--server=" + set.ServerURL, "--token=" + dirToken +
+			"/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
 		Env: append([]corev1.EnvVar{
 			{Name: "CAIRN_SERVER_CA_PEM", Value: string(set.CABundle())},
 			homeVariable,
@@ -145,7 +147,8 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 			EnableServiceLinks:            ptr.To(false),
 			TerminationGracePeriodSeconds: ptr.To(gracePeriod),
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(65532)), RunAsGroup: ptr.To(int64(65532)), FSGroup: ptr.To(int64(65532)),
+				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(65532)), RunAsGroup: ptr.To(int64(65532)),
+				FSGroup:        ptr.To(int64(65532)),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			InitContainers: []corev1.Container{{
@@ -153,7 +156,9 @@ func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 				Image:           set.RunnerImage,
 				ImagePullPolicy: set.RunnerPullPolicy,
 				Command:         []string{set.RunnerCommand, "copy", runinfo.DirBin + "/cairn-runner"},
-				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}},
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
+						corev1.ResourceMemory: resource.MustParse("32Mi")}},
 				SecurityContext: readOnly(restricted()),
 				VolumeMounts:    []corev1.VolumeMount{bin},
 			}},
@@ -194,7 +199,10 @@ func plannedImage(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) string {
 func removeCopy(spec *corev1.PodSpec) {
 	spec.InitContainers = nil
 	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
-	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })
+	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts,
+		func(m corev1.VolumeMount) bool {
+			return m.Name == binVolume
+		})
 }
 
 // owner is the reference from a pod to its Run. It does not block the Run's deletion: that would need update of
@@ -207,11 +215,12 @@ func owner(run *v1alpha1.Run) metav1.OwnerReference {
 }
 
 func tokenVolume() corev1.Volume {
-	return corev1.Volume{Name: tokenVolumeName, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-			Audience: runnerapi.Audience, ExpirationSeconds: ptr.To(int64(3600)), Path: "token",
-		}}},
-	}}}
+	return corev1.Volume{Name: tokenVolumeName,
+		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+				Audience: runnerapi.Audience, ExpirationSeconds: ptr.To(int64(3600)), Path: "token",
+			}}},
+		}}}
 }
 
 func restricted() *corev1.SecurityContext {
@@ -233,7 +242,8 @@ func resourcesOf(doc inputs.Document) corev1.ResourceRequirements {
 			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi"),
 		}}
 	}
-	return corev1.ResourceRequirements{Requests: quantities(doc.Resources.Requests), Limits: quantities(doc.Resources.Limits)}
+	return corev1.ResourceRequirements{Requests: quantities(doc.Resources.Requests),
+		Limits: quantities(doc.Resources.Limits)}
 }
 
 // quantities parses amounts; the API server rejects invalid ones.

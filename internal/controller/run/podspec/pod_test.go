@@ -29,7 +29,8 @@ var settings = Settings{
 }
 
 func TestBuildPod(t *testing.T) {
-	for name, operation := range map[string]v1alpha1.Operation{"pod-apply": v1alpha1.OperationApply, "pod-destroy": v1alpha1.OperationDestroy} {
+	for name, operation := range map[string]v1alpha1.Operation{"pod-apply": v1alpha1.OperationApply,
+		"pod-destroy": v1alpha1.OperationDestroy} {
 		t.Run(name, func(t *testing.T) {
 			w := podSnapshot()
 			w.Run.Spec.Operation = operation
@@ -65,7 +66,8 @@ func TestLongNames(t *testing.T) {
 
 // Pods of the default image start without an init container that copies the runner. All others have one.
 func TestDefaultImageNeedsNoCopyOfTheRunner(t *testing.T) {
-	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", EngineHasRunner: true}
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1",
+		EngineHasRunner: true}
 	template := &apiextensionsv1.JSON{Raw: []byte(`{"metadata": {"labels": {"a": "b"}}}`)}
 	for name, test := range map[string]struct {
 		doc    inputs.Document
@@ -79,9 +81,12 @@ func TestDefaultImageNeedsNoCopyOfTheRunner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mounted := slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == runinfo.DirBin })
+		mounted := slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.MountPath == runinfo.DirBin
+		})
 		has := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
-		if copies := len(pod.Spec.InitContainers) > 0; copies != test.copies || mounted != test.copies || has != test.copies {
+		if copies := len(pod.Spec.InitContainers) > 0; copies != test.copies || mounted != test.copies ||
+			has != test.copies {
 			t.Errorf("%s: copied %v, mounted %v, a volume %v; want %v", name, copies, mounted, has, test.copies)
 		}
 	}
@@ -89,7 +94,8 @@ func TestDefaultImageNeedsNoCopyOfTheRunner(t *testing.T) {
 
 // Images of providers are for pods that run an engine, and a template cannot put others in their place.
 func TestProviderImagesAreMounted(t *testing.T) {
-	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", ProviderImages: []string{"aws:5", "google:6"}}
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1",
+		ProviderImages: []string{"aws:5", "google:6"}}
 	w := podSnapshot()
 	for phase, want := range map[v1alpha1.AttemptPhase][]string{
 		v1alpha1.AttemptPlan:  {"/cairn/inputs/providers/00=aws:5", "/cairn/inputs/providers/01=google:6"},
@@ -127,8 +133,10 @@ func TestProviderImagesAreMounted(t *testing.T) {
 // An apply runs in the image of its plan with the runner of this version. No other attempt does.
 func TestApplyRunsInTheImageOfItsPlan(t *testing.T) {
 	const image = "tools:1@" + runtest.ImageDigest
-	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:2", RunnerImage: "cairn:2", EngineHasRunner: true, EnginePullPolicy: "Never"}
-	for phase, want := range map[v1alpha1.AttemptPhase]string{v1alpha1.AttemptApply: image, v1alpha1.AttemptPlan: "tools:2"} {
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:2", RunnerImage: "cairn:2",
+		EngineHasRunner: true, EnginePullPolicy: "Never"}
+	for phase, want := range map[v1alpha1.AttemptPhase]string{v1alpha1.AttemptApply: image,
+		v1alpha1.AttemptPlan: "tools:2"} {
 		w := podSnapshot()
 		w.Run.Status.Plan = &v1alpha1.Plan{Image: image}
 		pod, err := New(w.Run, w.Stack, inputs.Document{}, phase, 2, set)
@@ -136,7 +144,8 @@ func TestApplyRunsInTheImageOfItsPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		engine := pod.Spec.Containers[0]
-		if copies := len(pod.Spec.InitContainers) == 1; engine.Image != want || engine.ImagePullPolicy != "Never" || copies != (phase == v1alpha1.AttemptApply) {
+		if copies := len(pod.Spec.InitContainers) == 1; engine.Image != want || engine.ImagePullPolicy != "Never" ||
+			copies != (phase == v1alpha1.AttemptApply) {
 			t.Errorf("%s: %s, %s, copies the runner: %v", phase, engine.Image, engine.ImagePullPolicy, copies)
 		}
 	}

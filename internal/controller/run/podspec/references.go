@@ -34,7 +34,8 @@ func TemplateReads(raw *apiextensionsv1.JSON) []TemplateRead {
 	var reads []TemplateRead
 	add := func(kind, name, why string, optional *bool, decides bool) {
 		if name != "" {
-			reads = append(reads, TemplateRead{kind, name, "spec.runner.template: " + why, optional != nil && *optional, decides})
+			reads = append(reads, TemplateRead{kind, name, "spec.runner.template: " + why, optional != nil && *optional,
+				decides})
 		}
 	}
 	for _, c := range slices.Concat(t.Spec.Containers, t.Spec.InitContainers) {
@@ -98,7 +99,9 @@ func engineSecrets(raw *apiextensionsv1.JSON) (env, mounted []string) {
 		}
 	}
 	for _, v := range t.Spec.Volumes {
-		if !slices.ContainsFunc(t.Spec.Containers[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name }) {
+		if !slices.ContainsFunc(t.Spec.Containers[i].VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.Name == v.Name
+		}) {
 			continue
 		}
 		if v.Secret != nil {

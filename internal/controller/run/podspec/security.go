@@ -12,7 +12,9 @@ import (
 )
 
 // security is what the API server itself checks pods with, where a namespace asks for it.
-var security = sync.OnceValues(func() (policy.Evaluator, error) { return policy.NewEvaluator(policy.DefaultChecks(), nil) })
+var security = sync.OnceValues(func() (policy.Evaluator, error) {
+	return policy.NewEvaluator(policy.DefaultChecks(), nil)
+})
 
 // unrestrictedReason returns what a pod has that a runner is not to have; empty when there is nothing. Audiences are
 // those for which it may have tokens of its account, beside the server's.
@@ -37,8 +39,10 @@ func credentialViolation(v corev1.Volume, audiences []string) string {
 		switch token, certificate := s.ServiceAccountToken, s.PodCertificate; {
 		case token != nil && token.Audience == "":
 			return "would add a token for the Kubernetes API to the pod"
-		case token != nil && !slices.Contains(audiences, token.Audience): // only the installation knows the API server's own audiences
-			return fmt.Sprintf("asks for a token for the audience %q, and the installation does not allow that for templates (--runner-token-audience)", token.Audience)
+		case token != nil && !slices.Contains(audiences, token.Audience):
+			// only the installation knows the API server's own audiences
+			return fmt.Sprintf("asks for a token for the audience %q, and the installation does not allow that for "+
+				"templates (--runner-token-audience)", token.Audience)
 		case certificate != nil && strings.HasPrefix(certificate.SignerName, "kubernetes.io/"):
 			return "would add a certificate for the Kubernetes API to the pod"
 		}

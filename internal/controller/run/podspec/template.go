@@ -32,7 +32,8 @@ type InvalidError struct{ why string }
 func (u *InvalidError) Error() string { return u.why }
 
 // New is the pod of an attempt as the API server gets it. What it rejects is an *InvalidError.
-func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) (*corev1.Pod, error) {
+func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32,
+	set Settings) (*corev1.Pod, error) {
 	if phase == v1alpha1.AttemptBuild && doc.Build != nil {
 		return newBuilderPod(run, stack, doc, number, set)
 	}
@@ -44,7 +45,8 @@ func New(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1
 		return pod, nil
 	}
 	if why := unrestrictedReason(pod, set.TokenAudiences); why != "" {
-		return nil, &InvalidError{why + "; change spec.runner.template, or allow it in the installation (--allow-unrestricted-runners)"}
+		return nil, &InvalidError{why + "; change spec.runner.template, or allow it in the installation " +
+			"(--allow-unrestricted-runners)"}
 	}
 	if err := checkMetadata(doc.Template, set.MetadataKeys); err != nil {
 		return nil, err
@@ -124,7 +126,8 @@ func applyTemplate(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 	}
 	inOrder(&was.Spec, &is.Spec)
 	for _, rule := range []func(was, is *corev1.PodTemplateSpec) string{
-		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsParts, ownsEnvironment, ownsVolumes, ownsMounts, ownsTokens,
+		ownsMetadata, ownsPod, ownsContainers, ownsEngine, ownsRunner, ownsParts, ownsEnvironment, ownsVolumes,
+		ownsMounts, ownsTokens,
 	} {
 		if why := rule(&was, &is); why != "" {
 			return invalidTemplate("%s", why)
@@ -144,7 +147,9 @@ func inOrder(was, is *corev1.PodSpec) {
 	for i := range is.Containers {
 		if engine := &is.Containers[i]; engine.Name == runinfo.ShellContainer {
 			builtFirst(was.Containers[0].Env, engine.Env, func(e corev1.EnvVar) string { return e.Name })
-			builtFirst(was.Containers[0].VolumeMounts, engine.VolumeMounts, func(m corev1.VolumeMount) string { return m.MountPath })
+			builtFirst(was.Containers[0].VolumeMounts, engine.VolumeMounts, func(m corev1.VolumeMount) string {
+				return m.MountPath
+			})
 		}
 	}
 }
@@ -178,7 +183,8 @@ func ownsMetadata(was, is *corev1.PodTemplateSpec) string {
 			return fmt.Sprintf("metadata.%s is Cairn's own: only labels and annotations are taken", field)
 		}
 	}
-	for name, pair := range map[string][2]map[string]string{"labels": {was.Labels, is.Labels}, "annotations": {was.Annotations, is.Annotations}} {
+	for name, pair := range map[string][2]map[string]string{"labels": {was.Labels, is.Labels},
+		"annotations": {was.Annotations, is.Annotations}} {
 		for _, key := range differing(pair[0], pair[1]) {
 			if isOwn(key) {
 				return fmt.Sprintf("metadata.%s[%s] is Cairn's own", name, key)
@@ -195,7 +201,8 @@ func ownsContainers(_, is *corev1.PodTemplateSpec) string {
 	}
 	for _, c := range is.Spec.Containers {
 		if c.Name != runinfo.ShellContainer {
-			return fmt.Sprintf("spec.containers[%s]: only %s may exist; use an init container with restartPolicy Always, a sidecar that ends with the engine",
+			return fmt.Sprintf("spec.containers[%s]: only %s may exist; use an init container with restartPolicy "+
+				"Always, a sidecar that ends with the engine",
 				c.Name, runinfo.ShellContainer)
 		}
 	}
@@ -204,7 +211,8 @@ func ownsContainers(_, is *corev1.PodTemplateSpec) string {
 
 func ownsEngine(was, is *corev1.PodTemplateSpec) string {
 	free := []string{"env", "imagePullPolicy", "resources", "securityContext", "volumeDevices", "volumeMounts"}
-	instead := map[string]string{"image": "set spec.runner.image of the Stack", "envFrom": "set spec.envFrom of the Stack"}
+	instead := map[string]string{"image": "set spec.runner.image of the Stack",
+		"envFrom": "set spec.envFrom of the Stack"}
 	for _, field := range differing(was.Spec.Containers[0], is.Spec.Containers[0]) {
 		if slices.Contains(free, field) {
 			continue
@@ -249,7 +257,8 @@ func ownsEnvironment(was, is *corev1.PodTemplateSpec) string {
 		case len(now[name]) == 0:
 			return fmt.Sprintf("env of container %s may not be null", runinfo.ShellContainer)
 		case len(before) > 1 || (len(before) == 1 && before[0] != homeVariable):
-			return fmt.Sprintf("env %s of container %s is in spec.env of the Stack already", name, runinfo.ShellContainer)
+			return fmt.Sprintf("env %s of container %s is in spec.env of the Stack already", name,
+				runinfo.ShellContainer)
 		}
 	}
 	return ""
@@ -285,15 +294,20 @@ func ownsMounts(was, is *corev1.PodTemplateSpec) string {
 	}
 	for _, c := range slices.Concat(is.Spec.Containers, is.Spec.InitContainers[1:]) {
 		for _, m := range c.VolumeMounts {
-			if c.Name == runinfo.ShellContainer && slices.ContainsFunc(kept, func(k corev1.VolumeMount) bool { return len(differing(k, m)) == 0 }) {
+			if c.Name == runinfo.ShellContainer && slices.ContainsFunc(kept, func(k corev1.VolumeMount) bool {
+				return len(differing(k, m)) == 0
+			}) {
 				continue
 			}
 			at := path.Clean("/" + m.MountPath)
 			switch {
 			case own[m.Name]:
-				return fmt.Sprintf("volume %s is Cairn's own, and container %s may not mount it at %s", m.Name, c.Name, m.MountPath)
-			case c.Name == runinfo.ShellContainer && (at == "/" || at == runinfo.DirCairn || strings.HasPrefix(at, runinfo.DirCairn+"/")):
-				return fmt.Sprintf("container %s has Cairn's own files at %s: volume %s cannot be mounted at %s", c.Name, runinfo.DirCairn, m.Name, m.MountPath)
+				return fmt.Sprintf("volume %s is Cairn's own, and container %s may not mount it at %s", m.Name, c.Name,
+					m.MountPath)
+			case c.Name == runinfo.ShellContainer && (at == "/" || at == runinfo.DirCairn ||
+				strings.HasPrefix(at, runinfo.DirCairn+"/")):
+				return fmt.Sprintf("container %s has Cairn's own files at %s: volume %s cannot be mounted at %s",
+					c.Name, runinfo.DirCairn, m.Name, m.MountPath)
 			}
 		}
 	}
@@ -309,7 +323,8 @@ func ownsTokens(_, is *corev1.PodTemplateSpec) string {
 		}
 		for _, s := range v.Projected.Sources {
 			if s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == runnerapi.Audience {
-				return fmt.Sprintf("spec.volumes[%s] asks for a token for the audience %q, which is Cairn's own", v.Name, runnerapi.Audience)
+				return fmt.Sprintf("spec.volumes[%s] asks for a token for the audience %q, which is Cairn's own",
+					v.Name, runnerapi.Audience)
 			}
 		}
 	}

@@ -133,7 +133,8 @@ func (p *Volumes) addVariables(doc inputs.Document) {
 			kind = "ConfigMap"
 		}
 		p.variables = append(p.variables, runnerapi.Variable{
-			Name: v.Name, File: path.Join(pl.dir, ref.Key), From: fmt.Sprintf("key %s of %s %s", ref.Key, kind, ref.Name),
+			Name: v.Name, File: path.Join(pl.dir, ref.Key), From: fmt.Sprintf("key %s of %s %s", ref.Key,
+				kind, ref.Name),
 			Secret: pl.secret != "",
 		})
 	}
@@ -163,7 +164,8 @@ func (p Volumes) mount(root string) (volumes []corev1.Volume, mounts []corev1.Vo
 			v.Secret = &corev1.SecretVolumeSource{SecretName: pl.secret, Items: items, Optional: &optional}
 		} else {
 			v.ConfigMap = &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: pl.configMap}, Items: items, Optional: &optional,
+				LocalObjectReference: corev1.LocalObjectReference{Name: pl.configMap}, Items: items,
+				Optional: &optional,
 			}
 		}
 		volumes = append(volumes, v)

@@ -22,7 +22,8 @@ var Everything = inputs.Document{
 	Engine:             v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu, Version: "~> 1.12"},
 	ServiceAccountName: "net-runner",
 	Resources: v1alpha1.Resources{Requests: map[corev1.ResourceName]v1alpha1.Amount{
-		corev1.ResourceCPU: {IntOrString: intstr.FromInt32(2)}, corev1.ResourceMemory: {IntOrString: intstr.FromString("1.5Gi")},
+		corev1.ResourceCPU:    {IntOrString: intstr.FromInt32(2)},
+		corev1.ResourceMemory: {IntOrString: intstr.FromString("1.5Gi")},
 	}},
 	Variables: []v1alpha1.Variable{
 		{Name: "servers", Value: &apiextensionsv1.JSON{Raw: []byte("3")}},
@@ -41,9 +42,13 @@ var Everything = inputs.Document{
 	},
 	Env: []corev1.EnvVar{
 		{Name: "AWS_REGION", Value: "eu-west-1"},
-		{Name: "AWS_SECRET_ACCESS_KEY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "aws"}, Key: "key"}}},
+		{Name: "AWS_SECRET_ACCESS_KEY",
+			ValueFrom: &corev1.EnvVarSource{
+				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "aws"},
+					Key: "key"}}},
 	},
-	EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "more"}}}},
+	EnvFrom: []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "more"}}}},
 	Hooks: []inputs.Hook{
 		{Step: "init", When: v1alpha1.HookBefore, Script: "echo about to init in $PWD"},
 		{Step: "plan", When: v1alpha1.HookAfter, Script: "#!/bin/sh\nexit 1\n", OnFailure: v1alpha1.HookContinue},
@@ -54,12 +59,15 @@ var Everything = inputs.Document{
 // ToBuild is Everything, in an image that is built.
 func ToBuild(change ...func(*v1alpha1.Build)) inputs.Document {
 	doc := Everything
-	doc.Template = &apiextensionsv1.JSON{Raw: []byte(`{"metadata":{"labels":{"team":"net","cairn.dev/run":"other"}},"spec":{"nodeSelector":{"pool":"builds"},"tolerations":[{"key":"builds","operator":"Exists"}],
+	doc.Template = &apiextensionsv1.JSON{Raw: []byte(
+		`{"metadata":{"labels":{"team":"net","cairn.dev/run":"other"}},"spec":{"nodeSelector":{"pool":"builds"},"tolerations":[{"key":"builds","operator":"Exists"}],
 "imagePullSecrets":[{"name":"pull"}],"volumes":[{"name":"v","secret":{"secretName":"theirs"}}],
 "containers":[{"name":"engine","env":[{"name":"TOKEN","valueFrom":{"secretKeyRef":{"name":"theirs","key":"k"}}}],"volumeMounts":[{"name":"v","mountPath":"/v"}]}]}}`)}
 	spec := &v1alpha1.Build{
-		Image: "registry.example.com/acme/terraform", Dockerfile: "images/Dockerfile", Target: "final", Cache: "registry.example.com/acme/cache",
-		Args: []v1alpha1.BuildArg{{Name: "VERSION", Value: "1.2 3"}}, PushSecret: &v1alpha1.ObjectRef{Name: "registry-push"},
+		Image: "registry.example.com/acme/terraform", Dockerfile: "images/Dockerfile", Target: "final",
+		Cache:      "registry.example.com/acme/cache",
+		Args:       []v1alpha1.BuildArg{{Name: "VERSION", Value: "1.2 3"}},
+		PushSecret: &v1alpha1.ObjectRef{Name: "registry-push"},
 	}
 	for _, c := range change {
 		c(spec)

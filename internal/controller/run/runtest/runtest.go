@@ -28,7 +28,8 @@ func Stack() *v1alpha1.Stack {
 			DeletionPolicy: v1alpha1.DeletionDestroy,
 			Timeout:        &metav1.Duration{Duration: time.Hour},
 			Retry: v1alpha1.Retry{
-				Limit: ptr.To(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute},
+				Limit: ptr.To(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second},
+				MaxBackoff: &metav1.Duration{Duration: time.Minute},
 			},
 			Runner: v1alpha1.Runner{IdleTimeout: &metav1.Duration{Duration: 30 * time.Second}},
 		},
@@ -40,7 +41,8 @@ func Stack() *v1alpha1.Stack {
 func Run(options ...func(*v1alpha1.Run)) *v1alpha1.Run {
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Name: "net-7"},
-		Spec:       v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: "sha256:now"},
+		Spec: v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+			InputsDigest: "sha256:now"},
 	}
 	for _, o := range options {
 		o(run)
@@ -50,7 +52,8 @@ func Run(options ...func(*v1alpha1.Run)) *v1alpha1.Run {
 
 // Planning starts attempt 1, a plan.
 func Planning(run *v1alpha1.Run) {
-	start(run, v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-1", PodUID: "uid-1"})
+	start(run, v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-1",
+		PodUID: "uid-1"})
 }
 
 // Planned is the end of Planning: three resources to add.
@@ -63,20 +66,23 @@ func Planned(run *v1alpha1.Run) {
 // Applying starts attempt 2, the apply of Planned, in the same pod.
 func Applying(run *v1alpha1.Run) {
 	Planned(run)
-	start(run, v1alpha1.PhaseApplying, v1alpha1.Attempt{Number: 2, Phase: v1alpha1.AttemptApply, Pod: "net-7-plan-1", PodUID: "uid-1"})
+	start(run, v1alpha1.PhaseApplying, v1alpha1.Attempt{Number: 2, Phase: v1alpha1.AttemptApply, Pod: "net-7-plan-1",
+		PodUID: "uid-1"})
 }
 
 // Building starts attempt 1, an image build.
 func Building(run *v1alpha1.Run) {
 	run.Status.Image = &v1alpha1.BuiltImage{Key: "sha256:key", Run: "net-7"}
-	start(run, v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptBuild, Pod: "net-7-build-1", PodUID: "uid-1"})
+	start(run, v1alpha1.PhasePlanning, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptBuild, Pod: "net-7-build-1",
+		PodUID: "uid-1"})
 }
 
 // InShell starts attempt 1, a shell that carol asked for.
 func InShell(run *v1alpha1.Run) {
 	run.Spec.Operation = v1alpha1.OperationShell
 	run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "requested by carol", By: "carol"}
-	start(run, v1alpha1.PhaseShell, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptShell, Pod: "net-7-shell-1", PodUID: "uid-1"})
+	start(run, v1alpha1.PhaseShell, v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptShell, Pod: "net-7-shell-1",
+		PodUID: "uid-1"})
 }
 
 func start(run *v1alpha1.Run, phase v1alpha1.RunPhase, a v1alpha1.Attempt) {

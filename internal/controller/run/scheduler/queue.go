@@ -19,8 +19,8 @@ const (
 	RankPlan
 	// RankPullRequest is for plans that show what a pull request would do.
 	RankPullRequest
-	// RankDrift is for drift checks, and for plans that one object causes for many Stacks: those of changed VariableSets
-	// and StackPolicies, and the first ones of Stacks that a StackSet created.
+	// RankDrift is for drift checks, and for plans that one object causes for many Stacks: those of changed
+	// VariableSets and StackPolicies, and the first ones of Stacks that a StackSet created.
 	RankDrift
 
 	ranks

@@ -167,11 +167,13 @@ func TestQueue(t *testing.T) {
 			run a/1 plan 0 ->
 			admit a/2 apply 1 -> concurrency limit of namespace a reached (1 of 1); next
 			admit b/1 drift 2 -> yes`},
-		{"a Run that its Repository holds up holds up no others", Limits{Installation: 3, Namespace: 3, Repository: ofInfra(1)}, `
+		{"a Run that its Repository holds up holds up no others",
+			Limits{Installation: 3, Namespace: 3, Repository: ofInfra(1)}, `
 			run a/1 plan 59 a/infra ->
 			admit a/2 apply 60 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
 			admit a/3 drift 61 a/other -> yes`},
-		{"the Repository's limit is reported before the namespace's and that before the installation's", Limits{Installation: 2, Namespace: 2, Repository: ofInfra(2)}, `
+		{"the Repository's limit is reported before the namespace's and that before the installation's",
+			Limits{Installation: 2, Namespace: 2, Repository: ofInfra(2)}, `
 			run a/1 plan 0 a/infra ->
 			run a/2 plan 0 a/infra ->
 			admit a/3 plan 1 a/infra -> concurrency limit of Repository a/infra reached (2 of 2); next
@@ -182,7 +184,8 @@ func TestQueue(t *testing.T) {
 			admit b/1 plan 2 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
 			admit c/1 plan 3 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); among the next 5
 			remove a/1 -> b/1`},
-		{"applies cannot be kept from starting by lower ranks that take turns", Limits{Namespace: 1, Repository: ofInfra(1)}, `
+		{"applies cannot be kept from starting by lower ranks that take turns",
+			Limits{Namespace: 1, Repository: ofInfra(1)}, `
 			run a/1 plan 0 a/other ->
 			run b/1 plan 0 a/infra ->
 			set a/2 plan 3 a/other ->
@@ -191,7 +194,8 @@ func TestQueue(t *testing.T) {
 			remove a/1 ->
 			admit a/2 plan 3 a/other -> concurrency limit of namespace a reached (0 of 1), the last one is kept for a more urgent Run; among the next 5
 			remove b/1 -> a/apply`},
-		{"at first nothing is kept for a Run that waits for its Repository", Limits{Namespace: 1, Repository: ofInfra(1)}, `
+		{"at first nothing is kept for a Run that waits for its Repository",
+			Limits{Namespace: 1, Repository: ofInfra(1)}, `
 			run a/1 plan 50 a/other ->
 			run b/1 plan 50 a/infra ->
 			set a/2 plan 58 a/other ->
@@ -299,8 +303,10 @@ func TestPlace(t *testing.T) {
 	for _, n := range []int{-1, 0, 1, 4, 5, 9, 10, 24, 25, 49, 50, 99, 100, 101} {
 		got[n] = Position(n)
 	}
-	want := map[int]string{-1: "next", 0: "next", 1: "among the next 5", 4: "among the next 5", 5: "among the next 10", 9: "among the next 10",
-		10: "among the next 25", 24: "among the next 25", 25: "among the next 50", 49: "among the next 50", 50: "among the next 100",
+	want := map[int]string{-1: "next", 0: "next", 1: "among the next 5", 4: "among the next 5", 5: "among the next 10",
+		9:  "among the next 10",
+		10: "among the next 25", 24: "among the next 25", 25: "among the next 50", 49: "among the next 50",
+		50: "among the next 100",
 		99: "among the next 100", 100: "more than 100 ahead", 101: "more than 100 ahead"}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -345,7 +351,9 @@ func (m *model) free(e Entry) (installation, namespace, repository int) {
 	}
 	return left(m.limits.Installation, len(m.running)),
 		left(m.limits.Namespace, m.count(m.running, func(x Entry) bool { return x.Key.Namespace == e.Key.Namespace })),
-		left(m.limits.Repository(e.Repository), m.count(m.running, func(x Entry) bool { return x.Repository == e.Repository }))
+		left(m.limits.Repository(e.Repository), m.count(m.running, func(x Entry) bool {
+			return x.Repository == e.Repository
+		}))
 }
 
 func (m *model) next() []types.NamespacedName {
@@ -367,13 +375,15 @@ func (m *model) next() []types.NamespacedName {
 			return m.count(m.running, func(x Entry) bool { return x.Key.Namespace == e.Key.Namespace })
 		}
 		slices.SortFunc(all, func(a, b Entry) int {
-			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(running(a), running(b)), a.Since.Compare(b.Since), byName(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(running(a), running(b)), a.Since.Compare(b.Since),
+				byName(a.Key, b.Key))
 		})
 		i := slices.IndexFunc(all, func(e Entry) bool {
 			installation, namespace, repository := m.free(e)
 			kept := slices.ContainsFunc(all, func(x Entry) bool {
 				_, _, free := m.free(x)
-				return x.Rank < e.Rank && x.Key.Namespace == e.Key.Namespace && free <= 0 && m.clock.at.Sub(x.Since) >= patience
+				return x.Rank < e.Rank && x.Key.Namespace == e.Key.Namespace && free <= 0 &&
+					m.clock.at.Sub(x.Since) >= patience
 			})
 			return installation > 0 && namespace > 0 && repository > 0 && (!kept || namespace > 1)
 		})
@@ -431,9 +441,12 @@ func TestQueueInAnyHistory(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			c := &clock{now}
-			limits := Limits{Installation: r.IntN(8), Namespace: r.IntN(4), Repository: func(key string) int { return len(key) % 4 }}
+			limits := Limits{Installation: r.IntN(8), Namespace: r.IntN(4), Repository: func(key string) int {
+				return len(key) % 4
+			}}
 			q := NewQueue(limits, c.now)
-			m := &model{limits, c, map[types.NamespacedName]Entry{}, map[types.NamespacedName]Entry{}, map[types.NamespacedName]time.Time{}}
+			m := &model{limits, c, map[types.NamespacedName]Entry{}, map[types.NamespacedName]Entry{},
+				map[types.NamespacedName]time.Time{}}
 			for step := range 400 {
 				e := Entry{Key: runKey(fmt.Sprintf("ns%d/%d", r.IntN(4), r.IntN(8)))}
 				known, ok := m.waiting[e.Key]
@@ -503,7 +516,8 @@ func TestQueueInAnyHistory(t *testing.T) {
 			for _, e := range q.runs {
 				q.Remove(e.Key)
 			}
-			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.installation.running; n != 0 {
+			if n := len(q.runs) + len(q.grants) + len(q.namespaces) + len(q.repositories) + q.installation.running; n !=
+				0 {
 				t.Errorf("%d entries are left when all Runs are gone", n)
 			}
 			for rank, waiting := range q.waiting {
@@ -518,17 +532,20 @@ func TestQueueInAnyHistory(t *testing.T) {
 // check says what must be true at any time, whatever the model is like.
 func check(t *testing.T, q *Queue, m *model) {
 	t.Helper()
-	if len(q.runs) != len(m.running)+len(m.waiting) || len(q.grants) != len(m.granted) || q.installation.running != len(m.running) {
+	if len(q.runs) != len(m.running)+len(m.waiting) || len(q.grants) != len(m.granted) ||
+		q.installation.running != len(m.running) {
 		t.Fatalf("%d Runs, %d grants, %d running; want %d, %d, %d", len(q.runs), len(q.grants), q.installation.running,
 			len(m.running)+len(m.waiting), len(m.granted), len(m.running))
 	}
 	for _, e := range m.running {
 		if installation, namespace, repository := m.free(e); installation < 0 || namespace < 0 || repository < 0 {
-			t.Fatalf("more run than may: left are %d of the installation, %d of namespace and %d of Repository of %v", installation, namespace, repository, e)
+			t.Fatalf("more run than may: left are %d of the installation, %d of namespace and %d of Repository of %v",
+				installation, namespace, repository, e)
 		}
 	}
 	for _, e := range m.waiting {
-		if installation, namespace, repository := m.free(e); e.Rank == RankApply && installation > 0 && namespace > 0 && repository > 0 {
+		if installation, namespace, repository := m.free(e); e.Rank == RankApply && installation > 0 && namespace > 0 &&
+			repository > 0 {
 			t.Fatalf("%v waits and could run", e)
 		}
 	}
@@ -604,10 +621,13 @@ func TestAdmitFromManyGoroutinesKeepsTheLimit(t *testing.T) {
 
 func BenchmarkQueue(b *testing.B) {
 	for _, c := range []struct{ namespaces, repositories int }{{1, 1}, {50, 4}, {500, 10}, {10_000, 1}} {
-		full := NewQueue(Limits{Installation: 20, Namespace: 10, Repository: func(string) int { return 10 }}, func() time.Time { return now })
+		full := NewQueue(Limits{Installation: 20, Namespace: 10, Repository: func(string) int {
+			return 10
+		}}, func() time.Time { return now })
 		var all []Entry
 		for i := range 10_000 {
-			all = append(all, asks(fmt.Sprintf("ns%d/%d %s %d ns%d/r%d", i%c.namespaces, i, []string{"apply", "plan", "pull", "drift"}[i%4], i,
+			all = append(all, asks(fmt.Sprintf("ns%d/%d %s %d ns%d/r%d", i%c.namespaces, i,
+				[]string{"apply", "plan", "pull", "drift"}[i%4], i,
 				i%c.namespaces, i/c.namespaces%c.repositories)))
 			full.Set(all[i])
 		}

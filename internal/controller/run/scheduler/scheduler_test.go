@@ -14,7 +14,8 @@ import (
 )
 
 func TestRankOfAnAttempt(t *testing.T) {
-	user, ofSet := &v1alpha1.Stack{}, &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}}
+	user, ofSet := &v1alpha1.Stack{}, &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.StackSetLabel: "platform"}}}
 	planned := ofSet.DeepCopy()
 	planned.Status.History = []v1alpha1.PastRun{{Name: "net-1"}}
 	applied := ofSet.DeepCopy()
@@ -26,18 +27,25 @@ func TestRankOfAnAttempt(t *testing.T) {
 		phase v1alpha1.AttemptPhase
 		want  Rank
 	}{
-		"a plan that a user waits for":              {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user, v1alpha1.AttemptPlan, RankPlan},
-		"an apply":                                  {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user, v1alpha1.AttemptApply, RankApply},
-		"the plan of a destroy":                     {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, user, v1alpha1.AttemptPlan, RankApply},
-		"the plan of a pull request":                {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, PullRequest: &v1alpha1.RunPullRequest{}}, user, v1alpha1.AttemptPlan, RankPullRequest},
-		"a drift check":                             {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptPlan, RankDrift},
-		"the apply that puts back the drift":        {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptApply, RankApply},
-		"the first plan of a user's Stack":          {first, user, v1alpha1.AttemptPlan, RankPlan},
-		"the first plan of a Stack of a set":        {first, ofSet, v1alpha1.AttemptPlan, RankDrift},
-		"its apply":                                 {first, ofSet, v1alpha1.AttemptApply, RankApply},
-		"its next plan":                             {first, planned, v1alpha1.AttemptPlan, RankPlan},
-		"a plan of one that applied":                {first, applied, v1alpha1.AttemptPlan, RankPlan},
-		"a first plan of one that a user requested": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual}}, ofSet, v1alpha1.AttemptPlan, RankPlan},
+		"a plan that a user waits for": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user,
+			v1alpha1.AttemptPlan, RankPlan},
+		"an apply": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply}, user,
+			v1alpha1.AttemptApply, RankApply},
+		"the plan of a destroy": {v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy}, user,
+			v1alpha1.AttemptPlan, RankApply},
+		"the plan of a pull request": {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan,
+			PullRequest: &v1alpha1.RunPullRequest{}}, user, v1alpha1.AttemptPlan, RankPullRequest},
+		"a drift check": {v1alpha1.RunSpec{Operation: v1alpha1.OperationPlan,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptPlan, RankDrift},
+		"the apply that puts back the drift": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift}}, user, v1alpha1.AttemptApply, RankApply},
+		"the first plan of a user's Stack":   {first, user, v1alpha1.AttemptPlan, RankPlan},
+		"the first plan of a Stack of a set": {first, ofSet, v1alpha1.AttemptPlan, RankDrift},
+		"its apply":                          {first, ofSet, v1alpha1.AttemptApply, RankApply},
+		"its next plan":                      {first, planned, v1alpha1.AttemptPlan, RankPlan},
+		"a plan of one that applied":         {first, applied, v1alpha1.AttemptPlan, RankPlan},
+		"a first plan of one that a user requested": {v1alpha1.RunSpec{Operation: v1alpha1.OperationApply,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual}}, ofSet, v1alpha1.AttemptPlan, RankPlan},
 	} {
 		if got := rank(&v1alpha1.Run{Spec: tt.spec}, tt.of, tt.phase); got != tt.want {
 			t.Errorf("%s has rank %d", name, got)
@@ -49,9 +57,11 @@ func TestRankOfAnAttempt(t *testing.T) {
 func TestEntryNamesTheRepository(t *testing.T) {
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "net"}}
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "net-1", UID: "uid"}}
-	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: "platform", Name: "infra"}}
+	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: "platform",
+		Name: "infra"}}
 	got := entry(run, stack)
-	if got.Repository != "platform/infra" || got.Key != (types.NamespacedName{Namespace: "team-a", Name: "net-1"}) || got.UID != "uid" {
+	if got.Repository != "platform/infra" || got.Key != (types.NamespacedName{Namespace: "team-a", Name: "net-1"}) ||
+		got.UID != "uid" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -68,7 +78,8 @@ func TestUnusedPlacesAreGrantedToOthers(t *testing.T) {
 		go func() { over <- turns.Start(ctx) }()
 		began := time.Now()
 		next, lost := <-turns.Wake(), <-turns.Wake()
-		if next.Object.Name != "2" || lost.Object.Name != "1" || time.Since(began) < grantFor || time.Since(began) > grantFor+10*time.Second {
+		if next.Object.Name != "2" || lost.Object.Name != "1" || time.Since(began) < grantFor ||
+			time.Since(began) > grantFor+10*time.Second {
 			t.Errorf("after %s %s and %s are woken", time.Since(began), next.Object, lost.Object)
 		}
 		cancel()

@@ -35,7 +35,8 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 	}
 	line := []any{
 		"namespace", run.Namespace, "stack", run.Spec.Stack.Name, "run", run.Name, "uid", run.UID,
-		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "by", run.Spec.Cause.By, "causedBy", causedBy(run),
+		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "by", run.Spec.Cause.By, "causedBy",
+		causedBy(run),
 		"inputsDigest", run.Spec.InputsDigest, "revision", run.Spec.Revision, "canceledBy", run.Spec.CanceledBy,
 		"preventSelfApproval", run.Spec.PreventSelfApproval, "selfApprovalRemovedBy", run.Spec.SelfApprovalRemovedBy,
 		"phase", run.Status.Phase, "applied", applied(&run.Status),
@@ -45,7 +46,8 @@ func (w *Recorder) audit(before, run *v1alpha1.Run) {
 		line = append(line, "reason", c.Reason)
 	}
 	if p := run.Status.Plan; p != nil {
-		line = append(line, "planDigest", p.Digest, "add", p.Add, "change", p.Change, "destroy", p.Destroy, "replace", p.Replace)
+		line = append(line, "planDigest", p.Digest, "add", p.Add, "change", p.Change, "destroy", p.Destroy,
+			"replace", p.Replace)
 	}
 	if a := approval.Given(run); a != nil {
 		line = append(line, "approvedBy", a.By, "approvedPlan", a.PlanDigest)

@@ -44,7 +44,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 				"creation in whole seconds, so the value is half a second too long on average.",
 		}, []string{"operation"}),
 		approved: in.NewHistogram(prometheus.HistogramOpts{
-			Name: "cairn_run_approval_seconds", Buckets: []float64{10, 30, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600},
+			Name: "cairn_run_approval_seconds", Buckets: []float64{10, 30, 60, 300, 900, 1800, 3600, 4 * 3600,
+				12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600},
 			Help: "Time from the plan to the start of the approved apply.",
 		}),
 		attempts: in.NewHistogramVec(prometheus.HistogramOpts{
@@ -52,7 +53,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Duration of attempts. result is Succeeded, or the class of the failure.",
 		}, []string{"phase", "result"}),
 		steps: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_step_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
+			Name: "cairn_step_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
+				300, 600, 1800, 3600},
 			Help: "Duration of the steps of attempts, as runners report it. step is fetch, build, engine, init, " +
 				"plan, policy, apply, outputs, rescue, shell, state (of a backend of the engine), or hook for " +
 				"all hooks.",
@@ -75,7 +77,8 @@ func (m *Metrics) count(before *v1alpha1.RunStatus, run *v1alpha1.Run) {
 		}
 	}
 	if len(before.Attempts) == 0 && len(after.Attempts) > 0 {
-		m.queued.WithLabelValues(operation).Observe(after.Attempts[0].StartedAt.Sub(run.CreationTimestamp.Time).Seconds())
+		m.queued.WithLabelValues(operation).Observe(after.Attempts[0].StartedAt.Sub(run.CreationTimestamp.Time).
+			Seconds())
 	}
 	if from, to, ok := approvalWait(before, run); ok {
 		m.approved.Observe(to.Sub(from).Seconds())
@@ -96,7 +99,9 @@ func ends(before, after *v1alpha1.RunStatus) bool {
 func ended(before, after *v1alpha1.RunStatus) []v1alpha1.Attempt {
 	var all []v1alpha1.Attempt
 	for _, a := range after.Attempts {
-		was := slices.ContainsFunc(before.Attempts, func(b v1alpha1.Attempt) bool { return b.Number == a.Number && b.FinishedAt != nil })
+		was := slices.ContainsFunc(before.Attempts, func(b v1alpha1.Attempt) bool {
+			return b.Number == a.Number && b.FinishedAt != nil
+		})
 		if a.FinishedAt != nil && !was {
 			all = append(all, a)
 		}
@@ -107,7 +112,8 @@ func ended(before, after *v1alpha1.RunStatus) []v1alpha1.Attempt {
 // approvalWait is how long a plan has waited for the approval that a write begins to act on.
 func approvalWait(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.Time, ok bool) {
 	n := len(run.Status.Attempts)
-	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying || approval.Given(run) == nil || n < 2 {
+	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying ||
+		approval.Given(run) == nil || n < 2 {
 		return from, to, false
 	}
 	plan, apply := run.Status.Attempts[n-2], run.Status.Attempts[n-1]
@@ -147,7 +153,8 @@ func stepName(name string) string {
 // within is when a step that is over began and ended. A runner reports it: times that are not within its attempt are
 // ignored.
 func within(a *v1alpha1.Attempt, s v1alpha1.Step) (from, to time.Time, ok bool) {
-	if s.StartedAt == nil || s.FinishedAt == nil || (s.State != v1alpha1.StepSucceeded && s.State != v1alpha1.StepFailed) {
+	if s.StartedAt == nil || s.FinishedAt == nil ||
+		(s.State != v1alpha1.StepSucceeded && s.State != v1alpha1.StepFailed) {
 		return from, to, false
 	}
 	const clocks = time.Minute // of two nodes are not this far apart

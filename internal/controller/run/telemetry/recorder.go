@@ -49,7 +49,8 @@ func (w *Recorder) log(from v1alpha1.RunPhase, run *v1alpha1.Run) {
 		reason = c.Reason
 	}
 	w.Log.Info("phase of a Run changed", "namespace", run.Namespace, "stack", run.Spec.Stack.Name, "run", run.Name,
-		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "from", from, "phase", run.Status.Phase, "reason", reason,
+		"operation", run.Spec.Operation, "cause", run.Spec.Cause.Type, "from", from, "phase", run.Status.Phase,
+		"reason", reason,
 		"attempt", len(run.Status.Attempts))
 }
 

@@ -23,19 +23,22 @@ import (
 // witnessed is a Run from its first attempt to its end, as it is after each write.
 func witnessed() []*v1alpha1.Run {
 	at := func(seconds float64) *metav1.MicroTime {
-		return &metav1.MicroTime{Time: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))}
+		return &metav1.MicroTime{Time: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC).
+			Add(time.Duration(seconds * float64(time.Second)))}
 	}
 	step := func(name string, from, to float64) v1alpha1.Step {
 		return v1alpha1.Step{Name: name, State: v1alpha1.StepSucceeded, StartedAt: at(from), FinishedAt: at(to)}
 	}
 	exit := int32(1)
-	failed := v1alpha1.Step{Name: "plan", State: v1alpha1.StepFailed, StartedAt: at(3.5), FinishedAt: at(4), ExitCode: &exit, Message: "canary"}
+	failed := v1alpha1.Step{Name: "plan", State: v1alpha1.StepFailed, StartedAt: at(3.5), FinishedAt: at(4),
+		ExitCode: &exit, Message: "canary"}
 	hostile := step("canary-from-a-runner", 3, 3)
 	eternal := step("apply", -1e9, 4)
 	waiting := v1alpha1.Step{Name: "outputs", State: v1alpha1.StepSkipped}
 
 	made := &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net-7", UID: "run-uid", CreationTimestamp: metav1.Time{Time: at(0).Time}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net-7", UID: "run-uid",
+			CreationTimestamp: metav1.Time{Time: at(0).Time}},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Revision: "main@sha1:1f3c",
 			Cause: v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: "canary", By: "canary"},
@@ -54,7 +57,8 @@ func witnessed() []*v1alpha1.Run {
 	write(func(*v1alpha1.Run) {})
 	write(func(r *v1alpha1.Run) {
 		r.Status.Phase = v1alpha1.PhasePlanning
-		r.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-1", StartedAt: *at(2)}}
+		r.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-1",
+			StartedAt: *at(2)}}
 	})
 	write(func(r *v1alpha1.Run) { // a report on the way
 		r.Status.Attempts[0].Steps = []v1alpha1.Step{step("fetch", 2.5, 3)}
@@ -71,12 +75,14 @@ func witnessed() []*v1alpha1.Run {
 		})
 		r.Status.Plan = &v1alpha1.Plan{Digest: "canary", Changes: true, Add: 3}
 		r.Status.Phase = v1alpha1.PhaseAwaitingApproval
-		r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "AwaitingApproval", Message: "canary"}}
+		r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "AwaitingApproval",
+			Message: "canary"}}
 	})
 	write(func(r *v1alpha1.Run) {
 		r.Spec.Approval = &v1alpha1.Approval{By: "canary", PlanDigest: "canary"}
 		r.Status.Phase = v1alpha1.PhaseApplying
-		r.Status.Attempts = append(r.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptApply, Pod: "net-7-plan-2", StartedAt: *at(60)})
+		r.Status.Attempts = append(r.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptApply,
+			Pod: "net-7-plan-2", StartedAt: *at(60)})
 	})
 	write(func(r *v1alpha1.Run) {
 		r.Status.Attempts[2].FinishedAt = at(61.5)
@@ -90,7 +96,8 @@ func witnessed() []*v1alpha1.Run {
 func witness() (*Recorder, *prometheus.Registry, *tracetest.InMemoryExporter, *bytes.Buffer) {
 	registry, seen, text := prometheus.NewRegistry(), tracetest.NewInMemoryExporter(), &bytes.Buffer{}
 	return &Recorder{
-		Metrics: NewMetrics(registry), Traces: tracing.New(sdktrace.WithSyncer(seen)), Log: slog.New(slog.NewJSONHandler(text, nil)),
+		Metrics: NewMetrics(registry), Traces: tracing.New(sdktrace.WithSyncer(seen)),
+		Log: slog.New(slog.NewJSONHandler(text, nil)),
 	}, registry, seen, text
 }
 
@@ -198,11 +205,15 @@ func TestRunOfACommitIsInTheTraceOfTheCommit(t *testing.T) {
 		repository types.UID
 		want       tracing.ID
 	}{
-		"a branch":                  {func(*v1alpha1.Run) {}, "repo-uid", tracing.Commit("repo-uid", "1f3c")},
-		"no ref":                    {func(r *v1alpha1.Run) { r.Spec.Revision = "sha1:1f3c" }, "repo-uid", tracing.Commit("repo-uid", "1f3c")},
-		"no commit":                 {func(r *v1alpha1.Run) { r.Spec.Revision = "sha256:1f3c" }, "repo-uid", tracing.ID{}},
+		"a branch": {func(*v1alpha1.Run) {}, "repo-uid", tracing.Commit("repo-uid", "1f3c")},
+		"no ref": {func(r *v1alpha1.Run) { r.Spec.Revision = "sha1:1f3c" }, "repo-uid",
+			tracing.Commit("repo-uid", "1f3c")},
+		"no commit": {func(r *v1alpha1.Run) { r.Spec.Revision = "sha256:1f3c" }, "repo-uid",
+			tracing.ID{}},
 		"a Repository that is gone": {func(*v1alpha1.Run) {}, "", tracing.ID{}},
-		"another cause":             {func(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseManual }, "repo-uid", tracing.ID{}},
+		"another cause": {func(r *v1alpha1.Run) {
+			r.Spec.Cause.Type = v1alpha1.CauseManual
+		}, "repo-uid", tracing.ID{}},
 	} {
 		run := r.DeepCopy()
 		tt.change(run)
@@ -210,7 +221,8 @@ func TestRunOfACommitIsInTheTraceOfTheCommit(t *testing.T) {
 		if parent != tt.want {
 			t.Errorf("%s: beneath %v, want %v", name, parent, tt.want)
 		}
-		if alone := tracing.Root("run", "run-uid"); (parent == tracing.ID{}) != (id == alone) || (parent != tracing.ID{} && id.Trace != parent.Trace) {
+		if alone := tracing.Root("run", "run-uid"); (parent == tracing.ID{}) != (id == alone) ||
+			(parent != tracing.ID{} && id.Trace != parent.Trace) {
 			t.Errorf("%s: %v beneath %v", name, id, parent)
 		}
 	}
@@ -224,7 +236,8 @@ func TestPhaseChangeIsLoggedAsOneLine(t *testing.T) {
 		t.Fatalf("%d lines:\n%s", len(lines), text)
 	}
 	for _, want := range []string{
-		`"namespace":"prod"`, `"stack":"net"`, `"run":"net-7"`, `"operation":"Apply"`, `"from":"Planning"`, `"phase":"AwaitingApproval"`, `"reason":"AwaitingApproval"`,
+		`"namespace":"prod"`, `"stack":"net"`, `"run":"net-7"`, `"operation":"Apply"`, `"from":"Planning"`,
+		`"phase":"AwaitingApproval"`, `"reason":"AwaitingApproval"`,
 	} {
 		if !strings.Contains(lines[1], want) {
 			t.Errorf("no %s in %s", want, lines[1])

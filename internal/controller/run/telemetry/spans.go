@@ -51,7 +51,8 @@ func spans(run *v1alpha1.Run, repository types.UID) []tracing.Span {
 	whole.Attributes = append(whole.Attributes, planCounts(run.Status.Plan)...)
 	all, attempts := []tracing.Span{whole}, run.Status.Attempts
 	wait := func(name string, from, to time.Time) {
-		all = append(all, tracing.Span{ID: whole.ID.Child(name, strconv.Itoa(len(all))), Parent: whole.ID, Name: name, Start: from, End: to, Attributes: about})
+		all = append(all, tracing.Span{ID: whole.ID.Child(name, strconv.Itoa(len(all))), Parent: whole.ID, Name: name,
+			Start: from, End: to, Attributes: about})
 	}
 	for i := range attempts {
 		a := &attempts[i]
@@ -78,7 +79,8 @@ func spansOf(run tracing.ID, a *v1alpha1.Attempt, about []attribute.KeyValue) []
 		ID: run.Child("attempt", strconv.Itoa(int(a.Number))), Parent: run, Name: "attempt",
 		Start: a.StartedAt.Time, End: a.FinishedAt.Time, Failed: a.Failure != nil,
 		Attributes: append(about[:len(about):len(about)],
-			attribute.Int("cairn.attempt", int(a.Number)), attribute.String("cairn.attempt.phase", string(a.Phase)), attribute.String("k8s.pod.name", a.Pod)),
+			attribute.Int("cairn.attempt", int(a.Number)), attribute.String("cairn.attempt.phase", string(a.Phase)),
+			attribute.String("k8s.pod.name", a.Pod)),
 	}
 	if a.Failure != nil {
 		attempt.Attributes = append(attempt.Attributes, attribute.String("cairn.failure", string(a.Failure.Class)))
@@ -94,7 +96,8 @@ func spansOf(run tracing.ID, a *v1alpha1.Attempt, about []attribute.KeyValue) []
 			Start: from, End: to, Failed: s.State == v1alpha1.StepFailed, Attributes: about,
 		}
 		if s.ExitCode != nil {
-			step.Attributes = slices.Concat(about, []attribute.KeyValue{attribute.Int("process.exit.code", int(*s.ExitCode))})
+			step.Attributes = slices.Concat(about,
+				[]attribute.KeyValue{attribute.Int("process.exit.code", int(*s.ExitCode))})
 		}
 		all = append(all, step)
 	}

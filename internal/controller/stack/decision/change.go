@@ -38,7 +38,8 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	case last == nil: // what its inputs were is not known any more
 		return ofOrigin(w, ofSpec(w, "the inputs changed", false))
 	}
-	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path && w.Commit.ID != ""
+	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path &&
+		w.Commit.ID != ""
 	var changed []string
 	inSpec := false
 	origin := compareOrigins(w.Stack.Status.Source, w.Source)
@@ -65,10 +66,13 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
 		{"spec.workspace", now.Workspace != last.Workspace, true},
 		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
-		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
+		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks),
+			ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},
 		{"spec.policies", policies && byPolicy == "", !slices.EqualFunc(now.Policies, last.Policies, sameName)},
-		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template) || !sameBuild(now.Build, last.Build), true},
+		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName ||
+			!equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template) ||
+			!sameBuild(now.Build, last.Build), true},
 		{"what the image is built from", !commit && imageChanged(now.Build, last.Build), !w.CodeInObject},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
 	} {
@@ -79,7 +83,8 @@ func changeCause(w Snapshot) v1alpha1.Cause {
 	}
 	switch {
 	case commit:
-		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
+		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject,
+			By: runinfo.Clip(w.Commit.Author, 253)}
 		if inSpec {
 			c.By = changedBy(w.Stack)
 		}

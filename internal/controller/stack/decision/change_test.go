@@ -13,10 +13,12 @@ func TestCauseOfAnImageChange(t *testing.T) {
 		b.Source = source
 		return b
 	}
-	if !sameBuild(nil, nil) || sameBuild(nil, doc("a", "b")) || !sameBuild(doc("a", "b"), doc("other", "b")) || sameBuild(doc("a", "b"), doc("a", "c")) {
+	if !sameBuild(nil, nil) || sameBuild(nil, doc("a", "b")) || !sameBuild(doc("a", "b"), doc("other", "b")) ||
+		sameBuild(doc("a", "b"), doc("a", "c")) {
 		t.Error("the spec and the build context are not distinguished")
 	}
-	if imageChanged(nil, doc("a", "b")) || !imageChanged(doc("a", "b"), doc("c", "b")) || imageChanged(doc("a", "b"), doc("a", "c")) {
+	if imageChanged(nil, doc("a", "b")) || !imageChanged(doc("a", "b"), doc("c", "b")) ||
+		imageChanged(doc("a", "b"), doc("a", "c")) {
 		t.Error("the build context and the spec are not distinguished")
 	}
 }

@@ -13,7 +13,8 @@ import (
 type Claims struct {
 	// Hold is the pull request whose code the Stack has.
 	Hold *v1alpha1.StackHold
-	// Release is the release of the stage of a Pipeline that selects the Stack. Without a commit, the stage has none yet.
+	// Release is the release of the stage of a Pipeline that selects the Stack. Without a commit, the stage has none
+	// yet.
 	Release *v1alpha1.StackRelease
 	// ReleaseProblem is why it is not known which release the Stack has, if Pipelines select it.
 	ReleaseProblem *Problem

@@ -88,8 +88,10 @@ func firstUnapplied(w Snapshot) *v1alpha1.Unapplied {
 	if s.AppliedInputsDigest == s.InputsDigest {
 		u.Commit = cmp.Or(runinfo.CommitOf(s.Revision), u.Commit)
 	}
-	if last := w.lastDeployRun(); last != nil && last.Spec.Cause.By != "" && last.Spec.InputsDigest != s.AppliedInputsDigest {
-		addContributor(u, v1alpha1.Contributor{Kind: v1alpha1.ContributorSpec, Name: last.Spec.Cause.By, Of: "Run " + last.Name})
+	if last := w.lastDeployRun(); last != nil && last.Spec.Cause.By != "" &&
+		last.Spec.InputsDigest != s.AppliedInputsDigest {
+		addContributor(u, v1alpha1.Contributor{Kind: v1alpha1.ContributorSpec, Name: last.Spec.Cause.By, Of: "Run " +
+			last.Name})
 	}
 	return u
 }
@@ -134,7 +136,8 @@ func recordRepository(w Snapshot, u *v1alpha1.Unapplied) {
 	}
 	if compareOrigins(appliedOrigin(w), w.Source) == changedInRepository {
 		before := cmp.Or(u.RepositoryGeneration, w.RepositoryGeneration)
-		addUser(u, v1alpha1.ContributorRepository, w.RepositoryChangedBy, w.RepositoryGeneration, before, "Repository "+w.Source.Repository)
+		addUser(u, v1alpha1.ContributorRepository, w.RepositoryChangedBy, w.RepositoryGeneration, before, "Repository "+
+			w.Source.Repository)
 	}
 	u.RepositoryGeneration = w.RepositoryGeneration
 }
@@ -154,17 +157,20 @@ func recordSelecting(w Snapshot, u *v1alpha1.Unapplied) {
 }
 
 // addUser adds the user of one generation of an object. Of more than one at once only the last user is known.
-func addUser(u *v1alpha1.Unapplied, kind v1alpha1.ContributorKind, user string, generation, before int64, object string) {
+func addUser(u *v1alpha1.Unapplied, kind v1alpha1.ContributorKind, user string, generation, before int64,
+	object string) {
 	if user == "" {
 		u.Unknown = fmt.Sprintf("%s has no annotation %s", object, v1alpha1.ChangedByAnnotation)
 		return
 	}
-	if set, ok := strings.CutPrefix(user, v1alpha1.ChangedByStackSet); ok { // several users may have changed its template
+	// several users may have changed its template
+	if set, ok := strings.CutPrefix(user, v1alpha1.ChangedByStackSet); ok {
 		u.Unknown = fmt.Sprintf("StackSet %s changed %s", set, object)
 		return
 	}
 	if generation > before+1 {
-		u.Unknown = fmt.Sprintf("%s changed more than once before Cairn read it (generations %d to %d)", object, before+1, generation)
+		u.Unknown = fmt.Sprintf("%s changed more than once before Cairn read it (generations %d to %d)", object,
+			before+1, generation)
 	}
 	addContributor(u, v1alpha1.Contributor{
 		Kind: kind, Name: runinfo.Clip(user, longestName), Of: "generation " + strconv.FormatInt(generation, 10),
@@ -197,7 +203,9 @@ func setContributors(w Snapshot, spec *v1alpha1.RunSpec) {
 	}
 	u := unapplied(w)
 	if w.Commits.SpecApplied && compareOrigins(appliedOrigin(w), w.Source) != changedInStack {
-		u.Contributors = slices.DeleteFunc(u.Contributors, func(c v1alpha1.Contributor) bool { return c.Kind == v1alpha1.ContributorSpec })
+		u.Contributors = slices.DeleteFunc(u.Contributors, func(c v1alpha1.Contributor) bool {
+			return c.Kind == v1alpha1.ContributorSpec
+		})
 	}
 	for _, c := range stateContributors(w) {
 		if c.Name == "" {
@@ -226,16 +234,19 @@ func addRequest(spec *v1alpha1.RunSpec, user string) {
 	}
 	if len(spec.CausedBy) == mostContributors {
 		spec.CausedBy = spec.CausedBy[:mostContributors-1]
-		spec.CausedByUnknown = cmp.Or(spec.CausedByUnknown, fmt.Sprintf("there are more than %d users", mostContributors-1))
+		spec.CausedByUnknown = cmp.Or(spec.CausedByUnknown,
+			fmt.Sprintf("there are more than %d users", mostContributors-1))
 	}
-	spec.CausedBy = append(spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorRequest, Name: runinfo.Clip(user, longestName)})
+	spec.CausedBy = append(spec.CausedBy, v1alpha1.Contributor{Kind: v1alpha1.ContributorRequest,
+		Name: runinfo.Clip(user, longestName)})
 }
 
 // stateContributors are the users who wrote the current version of the State, and those before it that no Run wrote.
 func stateContributors(w Snapshot) (by []v1alpha1.Contributor) {
 	version, _ := userVersion(w)
 	if p := w.Stack.Status.PlannedState; version != 0 && p != nil && p.Version == version {
-		if r := w.RunNamed(p.Run); r != nil && r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply {
+		if r := w.RunNamed(p.Run); r != nil && r.Status.Phase == v1alpha1.PhaseSucceeded &&
+			r.Spec.Operation == v1alpha1.OperationApply {
 			return nil
 		}
 	}
@@ -246,7 +257,8 @@ func stateContributors(w Snapshot) (by []v1alpha1.Contributor) {
 		if v.Run != "" {
 			break
 		}
-		by = append(by, v1alpha1.Contributor{Kind: v1alpha1.ContributorState, Name: runinfo.Clip(v.By, longestName), Of: strconv.FormatInt(v.Version, 10)})
+		by = append(by, v1alpha1.Contributor{Kind: v1alpha1.ContributorState, Name: runinfo.Clip(v.By, longestName),
+			Of: strconv.FormatInt(v.Version, 10)})
 	}
 	return by
 }

@@ -16,7 +16,8 @@ func causedBy(spec *v1alpha1.RunSpec) (by []string) {
 		return []string{"no Run starts"}
 	}
 	for _, c := range spec.CausedBy {
-		by = append(by, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Kind, c.Name, strings.TrimPrefix(c.Of, "generation "))))
+		by = append(by, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Kind, c.Name,
+			strings.TrimPrefix(c.Of, "generation "))))
 	}
 	return by
 }
@@ -69,7 +70,8 @@ func (h *history) starts(digest string) *v1alpha1.RunSpec {
 	}
 	h.w.Stack.Status = Status(h.w, d)
 	h.w.Commits = Commits{}
-	run := v1alpha1.Run{Spec: *d.Start, Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseAwaitingApproval, Plan: &v1alpha1.Plan{Changes: true}}}
+	run := v1alpha1.Run{Spec: *d.Start, Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseAwaitingApproval,
+		Plan: &v1alpha1.Plan{Changes: true}}}
 	run.Name = d.Name
 	h.w.Runs = append(h.w.Runs, run)
 	h.w.LastInputs = &inputsOfLast
@@ -193,7 +195,8 @@ func TestContributors(t *testing.T) {
 		"two changes before Cairn read the first": func(h *history) {
 			h.changes("alice")
 			h.changes("bob")
-			h.expect(h.starts("sha256:two"), "Stack net changed more than once before Cairn read it (generations 2 to 3)", "Spec bob 3")
+			h.expect(h.starts("sha256:two"), "Stack net changed more than once before Cairn read it "+
+				"(generations 2 to 3)", "Spec bob 3")
 		},
 		"a change of the spec without a user": func(h *history) {
 			h.changes("")
@@ -224,7 +227,8 @@ func TestContributors(t *testing.T) {
 			h.commits("", all...)
 			withRequest("Apply")(&h.w)
 			spec := h.starts("sha256:two")
-			if last := spec.CausedBy[len(spec.CausedBy)-1]; len(spec.CausedBy) != mostContributors || last.Name != "alice" || spec.CausedByUnknown == "" {
+			if last := spec.CausedBy[len(spec.CausedBy)-1]; len(spec.CausedBy) != mostContributors ||
+				last.Name != "alice" || spec.CausedByUnknown == "" {
 				h.Errorf("%d, the last is %+v: %s", len(spec.CausedBy), last, spec.CausedByUnknown)
 			}
 		},

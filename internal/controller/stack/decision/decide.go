@@ -305,8 +305,10 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	d, ok := runProgress(r)
-	if p := w.Problem; p != nil && !p.Transient && d.Reason == v1alpha1.ReasonAwaitingApproval { // who approves has to know
-		d.Message += fmt.Sprintf("; after this Run none starts, since the inputs have changed: %s: %s", p.Reason, p.Message)
+	// who approves has to know
+	if p := w.Problem; p != nil && !p.Transient && d.Reason == v1alpha1.ReasonAwaitingApproval {
+		d.Message += fmt.Sprintf("; after this Run none starts, since the inputs have changed: %s: %s",
+			p.Reason, p.Message)
 	}
 	return d, ok
 }
@@ -354,14 +356,17 @@ func isDue(w Snapshot) bool {
 		return false
 	}
 	last := w.lastDeployRun()
-	return last == nil || w.missingRunMayHaveDeployed() || last.Spec.InputsDigest != w.Digest || last.Spec.Operation != operation(w) ||
-		last.Status.Phase == v1alpha1.PhaseSuperseded || appliedButLost(w, last) || (isStranded(last) && stateWasRestored(w, last))
+	return last == nil || w.missingRunMayHaveDeployed() || last.Spec.InputsDigest != w.Digest ||
+		last.Spec.Operation != operation(w) ||
+		last.Status.Phase == v1alpha1.PhaseSuperseded || appliedButLost(w, last) ||
+		(isStranded(last) && stateWasRestored(w, last))
 }
 
 // appliedButLost reports that a Run applied the inputs, and that they are not applied any more for an unknown reason: a
 // later Run was deleted by hand. A destroy is a known reason.
 func appliedButLost(w Snapshot, r *v1alpha1.Run) bool {
-	return r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply && w.LastMutatingRun() == r && destroyedBy(w) == ""
+	return r.Status.Phase == v1alpha1.PhaseSucceeded &&
+		r.Spec.Operation == v1alpha1.OperationApply && w.LastMutatingRun() == r && destroyedBy(w) == ""
 }
 
 // operation is the operation of a Run for a change.
@@ -390,7 +395,8 @@ func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
 	}
 	setApprovalRules(w, &spec)
 	setContributors(w, &spec)
-	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
+	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision,
+		longestRevision)
 	name := nextRunName(w)
 	d, ok := inProgress(name, spec)
 	if w.Reserved.Run == name && w.Reserved.Rejection != "" {

@@ -23,7 +23,8 @@ func isOrphaned(w Snapshot) (Decision, bool) {
 // runEndsFirst: a Run that is not the destroy ends, or is superseded, before anything else.
 func runEndsFirst(w Snapshot) (Decision, bool) {
 	r := w.ActiveRun()
-	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionOrphan) {
+	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy !=
+		v1alpha1.DeletionOrphan) {
 		return Decision{}, false
 	}
 	return progressing(v1alpha1.ReasonDeleting, "Run %s ends first: %s", r.Name, messageOf(r))
@@ -39,8 +40,9 @@ func hasUnclaimedState(w Snapshot) (Decision, bool) {
 	if w.UnclaimedState == "" || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect {
 		return Decision{}, false
 	}
-	return Decision{Finish: true, Reason: v1alpha1.EventStateOrphaned, Message: "no resource is destroyed, and the state stays: " +
-		w.UnclaimedState}, true
+	return Decision{Finish: true, Reason: v1alpha1.EventStateOrphaned,
+		Message: "no resource is destroyed, and the state stays: " +
+			w.UnclaimedState}, true
 }
 
 // isNotItsOwn leaves a State that the Stack never applied: the deletion of a Stack that has changed nothing changes
@@ -52,8 +54,8 @@ func isNotItsOwn(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Finish: true, Reason: v1alpha1.EventStateOrphaned, Message: fmt.Sprintf(
-		"%s, and this Stack never applied the state: both stay. To destroy the resources, create Stack %s again and run "+
-			"cairn destroy %[2]s, before you delete it", remainder(w), w.Stack.Name)}, true
+		"%s, and this Stack never applied the state: both stay. To destroy the resources, create Stack %s "+
+			"again and run cairn destroy %[2]s, before you delete it", remainder(w), w.Stack.Name)}, true
 }
 
 // destroyIsSuspended destroys nothing while the Stack is suspended.
@@ -63,14 +65,16 @@ func isProtected(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy its resources, or to Orphan to delete only the Stack")
+	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set "+
+		"it to Destroy to destroy its resources, or to Orphan to delete only the Stack")
 }
 
 func isNeverApplied(w Snapshot) (Decision, bool) {
 	if w.Stack.Spec.Apply != v1alpha1.ApplyNever {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonApplyNever, "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletionPolicy to Orphan")
+	return stalled(v1alpha1.ReasonApplyNever, "nothing is destroyed while spec.apply is Never: set it to Manual or "+
+		"Automatic, or spec.deletionPolicy to Orphan")
 }
 
 func destroyIsUnderWay(w Snapshot) (Decision, bool) {
@@ -86,7 +90,11 @@ func namespaceEnds(w Snapshot) (Decision, bool) {
 	if !w.NamespaceTerminating {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in it to destroy %s: destroy them with the engine (`tofu destroy`), or set spec.deletionPolicy to Orphan. Then the resources stay, and the bucket keeps a backup of the state for a Stack %s in a namespace of this name (cairn state restore %[2]s). Next time delete the Stacks before the namespace", countResources(resources(w)), w.Stack.Name)
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be created in "+
+		"it to destroy %s: destroy them with the engine (`tofu destroy`), or set spec.deletionPolicy to Orphan. Then "+
+		"the resources stay, and the bucket keeps a backup of the state for a Stack %s in a namespace of this name "+
+		"(cairn state restore %[2]s). Next time delete the Stacks before the namespace", countResources(resources(w)),
+		w.Stack.Name)
 }
 
 // destroyLeftResources: a destroy succeeded, but the State is not empty.
@@ -95,10 +103,13 @@ func destroyLeftResources(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if last := w.LatestRun(); last.Status.Plan != nil && last.Status.Plan.Script {
-		return stalled(v1alpha1.ReasonDestroyIncomplete, "the script of Run %s (spec.commands.destroy, as it was last applied) succeeded, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletionPolicy to Orphan",
+		return stalled(v1alpha1.ReasonDestroyIncomplete, "the script of Run %s (spec.commands.destroy, as it was "+
+			"last applied) succeeded, but %s: cairn retry %s runs it once more; or destroy what is left by hand, "+
+			"then set spec.deletionPolicy to Orphan",
 			last.Name, remainder(w), w.Stack.Name)
 	}
-	return stalled(v1alpha1.ReasonDestroyIncomplete, "Run %s destroyed what the state had, but %s: cairn retry %s destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan",
+	return stalled(v1alpha1.ReasonDestroyIncomplete, "Run %s destroyed what the state had, but %s: cairn retry %s "+
+		"destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan",
 		w.LatestRun().Name, remainder(w), w.Stack.Name)
 }
 
@@ -112,7 +123,9 @@ func destroyWasStopped(w Snapshot) (Decision, bool) {
 	if begun(last) {
 		hint = "" // the message of the Run has it
 	}
-	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, messageOf(last), hint)
+	return stalled(stoppedReason(last),
+		"Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, messageOf(last),
+		hint)
 }
 
 // statesDiverged: the last destroy found a rescued state that does not follow the current version. A user merges the
@@ -123,7 +136,8 @@ func statesDiverged(w Snapshot) (Decision, bool) {
 		runCondition(last).Reason != string(v1alpha1.FailureConfigurationError) {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; to leave the resources as they are, set spec.deletionPolicy to Orphan",
+	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; to leave the resources as they are, set "+
+		"spec.deletionPolicy to Orphan",
 		last.Name, messageOf(last))
 }
 
@@ -133,15 +147,17 @@ func destroyIsPrevented(w Snapshot) (Decision, bool) {
 	if _, ok := PendingRequest(w); ok || last == nil || !isOfDeletion(w, last) || !preventsDestroy(last) {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; a destroy uses the code of the last apply. To leave the resources as they "+
-		"are, set spec.deletionPolicy to Orphan; to destroy them, do the same, create the Stack again from code without prevent_destroy, and "+
-		"run cairn destroy %s when it is Ready", last.Name, messageOf(last), w.Stack.Name)
+	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; a destroy uses the code of the last apply. To "+
+		"leave the resources as they are, set spec.deletionPolicy to Orphan; to destroy them, do the same, create "+
+		"the Stack again from code without prevent_destroy, and run cairn destroy %s when it is Ready", last.Name,
+		messageOf(last), w.Stack.Name)
 }
 
 // preventsDestroy reports that a Run failed because of prevent_destroy.
 func preventsDestroy(r *v1alpha1.Run) bool {
 	a := runinfo.Current(&r.Status)
-	return r.Status.Phase == v1alpha1.PhaseFailed && a != nil && a.Failure != nil && a.Failure.Reason == v1alpha1.FailurePreventDestroy
+	return r.Status.Phase == v1alpha1.PhaseFailed && a != nil && a.Failure != nil &&
+		a.Failure.Reason == v1alpha1.FailurePreventDestroy
 }
 
 // destroyIsDue starts the destroy, and retries one that failed after spec.retry.maxBackoff, for as long as it takes. A
@@ -149,7 +165,9 @@ func preventsDestroy(r *v1alpha1.Run) bool {
 func destroyIsDue(w Snapshot) (Decision, bool) {
 	inputs := w.State.Status.InputsDigest
 	if inputs == "" {
-		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %s, but Cairn knows of no apply that created them: destroy them with the engine, or set spec.deletionPolicy to Orphan", countResources(resources(w)))
+		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %s, but Cairn knows of no apply that "+
+			"created them: destroy them with the engine, or set spec.deletionPolicy to Orphan",
+			countResources(resources(w)))
 	}
 	if q, ok := PendingRequest(w); ok {
 		return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})
@@ -158,7 +176,8 @@ func destroyIsDue(w Snapshot) (Decision, bool) {
 	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
 		if w.Now.Before(again) && !w.isInFuture(*last.Status.FinishedAt) {
-			d, ok := Unready(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
+			d, ok := Unready(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; the next try is at %s, or now: cairn "+
+				"retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
 				last.Name, messageOf(last), again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
 			return d, ok
@@ -180,7 +199,8 @@ func journalIsUnreadable(w Snapshot) (Decision, bool) {
 	if w.StateUnreadable == "" {
 		return Decision{}, false
 	}
-	d, ok := stalled(v1alpha1.ReasonDestroyIncomplete, "%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.StateUnreadable)
+	d, ok := stalled(v1alpha1.ReasonDestroyIncomplete,
+		"%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.StateUnreadable)
 	d.RequeueAfter = unreadableRequeue
 	return d, ok
 }
@@ -202,9 +222,11 @@ func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	case left.Run == "":
 		return d, false
 	case left.Pod == "":
-		d, ok = progressing(v1alpha1.ReasonRunning, "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
+		d, ok = progressing(v1alpha1.ReasonRunning, "Run %s ends first: it was created late, after Run %s was named",
+			left.Run, w.Stack.Status.LastRun)
 	default:
-		d, ok = Unready(v1alpha1.ReasonPodTerminating, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
+		d, ok = Unready(v1alpha1.ReasonPodTerminating, "Run %s was deleted, and its pod %s has not ended: the Stack "+
+			"waits for that; if its node is off for good: kubectl delete pod %s --force",
 			left.Run, left.Pod, left.Pod)
 	}
 	d.RequeueAfter = leftoverRequeue

@@ -26,8 +26,8 @@ type Dependency struct {
 	Missing bool
 	// Hold is the pull request whose code it has; nil for none.
 	Hold *v1alpha1.StackHold
-	// Unwatched reports that no event may come when the wait ends: the dependency does not write its status then, or the
-	// Stack depends on it only by others.
+	// Unwatched reports that no event may come when the wait ends: the dependency does not write its status then, or
+	// the Stack depends on it only by others.
 	Unwatched bool
 }
 
@@ -169,8 +169,9 @@ func MissingDependency(name string) string {
 // UngrantedDependency is the message about a Stack of another namespace that no StackGrant allows to depend on. It is
 // the same whether that Stack exists or not.
 func UngrantedDependency(namespace string, on types.NamespacedName) string {
-	return fmt.Sprintf("no StackGrant in namespace %[1]s allows Stacks of namespace %[3]s to depend on Stack %[1]s/%[2]s: "+
-		"create one there with spec {from: [{kind: Stack, namespace: %[3]s}], stacks: [%[2]s]}, or remove the dependency",
+	return fmt.Sprintf("no StackGrant in namespace %[1]s allows Stacks of namespace %[3]s to depend on Stack "+
+		"%[1]s/%[2]s: create one there with spec {from: [{kind: Stack, namespace: %[3]s}], stacks: [%[2]s]}, or "+
+		"remove the dependency",
 		on.Namespace, on.Name, namespace)
 }
 

@@ -22,7 +22,8 @@ func dependent(d Dependent) func(*Snapshot) {
 }
 func circle(names ...string) func(*Snapshot) { return func(w *Snapshot) { w.Cycle = names } }
 func repositoryNotReady(w *Snapshot) {
-	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra", Transient: true}, ""
+	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra",
+		Transient: true}, ""
 }
 func knownFrom(reason string) func(*Snapshot) {
 	return func(w *Snapshot) {
@@ -34,47 +35,60 @@ func knownFrom(reason string) func(*Snapshot) {
 func TestDependencies(t *testing.T) {
 	decide(t, map[string]decision{
 		"a new Stack waits for its dependency": {
-			snapshot: newSnapshot(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
+			snapshot: newSnapshot(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown",
+			reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
 		},
 		"a new Stack waits for all dependencies": {
-			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is new")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is new",
+			snapshot: newSnapshot(dependsOn("vpc", ""), dependsOn("dns", "it is new")), ready: "Unknown",
+			reason: "DependencyNotReady", message: "Stack dns: it is new",
 		},
 		"a wait that may end without an event is checked again": {
 			snapshot: newSnapshot(func(w *Snapshot) {
 				w.Dependencies = []Dependency{{Name: "vpc", Waits: "what it reads has changed", Unwatched: true}}
-			}), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: what", requeue: 30 * time.Second,
+			}), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: what",
+			requeue: 30 * time.Second,
 		},
 		"a dependency that does not exist needs a user": {
-			snapshot: newSnapshot(func(w *Snapshot) { w.Dependencies = []Dependency{{Name: "dns", Missing: true}} }), ready: "False", reason: "DependencyNotFound", message: "Stack dns, which this one depends on, is not found",
+			snapshot: newSnapshot(func(w *Snapshot) {
+				w.Dependencies = []Dependency{{Name: "dns", Missing: true}}
+			}), ready: "False", reason: "DependencyNotFound", message: "Stack dns, which this one depends on, " +
+				"is not found",
 		},
 		"an output of a Stack that does not exist needs a user, also when the last inputs are known": {
 			snapshot: newSnapshot(knownFrom("Applied"), func(w *Snapshot) {
-				w.Problem, w.Digest = &Problem{Transient: true, Missing: true, Reason: "DependencyNotFound", Message: MissingDependency("dns")}, ""
+				w.Problem, w.Digest = &Problem{Transient: true, Missing: true, Reason: "DependencyNotFound",
+					Message: MissingDependency("dns")}, ""
 			}), ready: "False", reason: "DependencyNotFound", message: "Stack dns",
 		},
 		"a new Stack starts when its dependencies are Ready": {
 			snapshot: newSnapshot(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",
 		},
 		"a Stack that is up to date does not wait": {
-			snapshot: newSnapshot(dependsOn("vpc", "Running"), state(3), withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied",
+			snapshot: newSnapshot(dependsOn("vpc", "Running"), state(3), withRun("net-1", "Succeeded", "sha256:now")),
+			ready:    "True", reason: "Applied",
 		},
 		"a cycle is reported": {
-			snapshot: newSnapshot(circle("net", "vpc", "net"), dependsOn("vpc", "")), ready: "False", reason: "DependencyCycle", message: "net -> vpc -> net", stalled: true,
+			snapshot: newSnapshot(circle("net", "vpc", "net"), dependsOn("vpc", "")), ready: "False",
+			reason: "DependencyCycle", message: "net -> vpc -> net", stalled: true,
 		},
 		"the status is kept while the source is fetched": {
 			snapshot: newSnapshot(repositoryNotReady, knownFrom("Applied")),
 		},
 		"a new Stack reports that its source is fetched": {
-			snapshot: newSnapshot(repositoryNotReady), ready: "Unknown", reason: "RepositoryNotReady", message: "Repository infra",
+			snapshot: newSnapshot(repositoryNotReady), ready: "Unknown", reason: "RepositoryNotReady",
+			message: "Repository infra",
 		},
 		"a Stack is not destroyed before its dependents": {
-			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true})), ready: "Unknown", reason: "Deleting", message: "waits for Stack app",
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true})),
+			ready:    "Unknown", reason: "Deleting", message: "waits for Stack app",
 		},
 		"dependents that are not deleted prevent the destroy": {
-			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app"})), ready: "False", reason: "DependentsExist", message: "Stack app",
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app"})), ready: "False",
+			reason: "DependentsExist", message: "Stack app",
 		},
 		"Stacks in a cycle do not wait for each other": {
-			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true, Circular: true})), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
+			snapshot: newSnapshot(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true, Circular: true})),
+			start:    "Destroy net-1", ready: "Unknown", reason: "Destroying",
 		},
 		"a Stack that created nothing does not wait for its dependents": {
 			snapshot: newSnapshot(deleted, dependent(Dependent{Name: "app"})), finish: "with state",
@@ -88,8 +102,10 @@ func TestDependencies(t *testing.T) {
 func TestDependenciesOfAStack(t *testing.T) {
 	s := &v1alpha1.Stack{}
 	s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "vpc"}, {Name: "dns"}}
-	s.Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "db", Output: "o"}}}}
-	s.Status.Units = []v1alpha1.Unit{{Path: "none"}, {Path: "vpc", Stacks: []string{"vpc", "vpc-blue"}}, {Path: "db", Stacks: []string{"db"}}}
+	s.Spec.Variables = []v1alpha1.Variable{
+		{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "db", Output: "o"}}}}
+	s.Status.Units = []v1alpha1.Unit{{Path: "none"}, {Path: "vpc", Stacks: []string{"vpc", "vpc-blue"}},
+		{Path: "db", Stacks: []string{"db"}}}
 	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, s.Dependencies()); diff != "" {
 		t.Error(diff)
 	}
@@ -144,7 +160,8 @@ func TestWaitsFor(t *testing.T) {
 	ready := func(status metav1.ConditionStatus, reason string) *v1alpha1.Stack {
 		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
 		s.Status.ObservedGeneration = 2
-		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: "why"}}
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason,
+			Message: "why"}}
 		return s
 	}
 	changed, gone := ready("True", "Applied"), ready("True", "Applied")
@@ -186,7 +203,8 @@ func TestCycle(t *testing.T) {
 	stacks["unit"].Status.Units = []v1alpha1.Unit{{Path: "live/other", Stacks: []string{"other"}}}
 	add("other", "unit")
 	add("v")
-	stacks["v"].Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "v", Output: "o"}}}}
+	stacks["v"].Spec.Variables = []v1alpha1.Variable{
+		{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "v", Output: "o"}}}}
 	for name, want := range map[string][]string{
 		"a": {"a", "b", "c", "a"},
 		"y": {"y", "y"},

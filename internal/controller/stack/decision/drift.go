@@ -73,7 +73,8 @@ func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	last := w.LastMutatingRun()
-	if last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
+	if last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift &&
+		runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
 		return Decision{}, false // that was tried; the next check decides whether it is retried
 	}
 	why := "put back what drifted: " + driftSummary(drift)
@@ -82,7 +83,8 @@ func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 
 // appliesDrift reports that a Run corrects drift, without an action of a user.
 func appliesDrift(w Snapshot) bool {
-	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply && w.Stack.Spec.Apply != v1alpha1.ApplyNever
+	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply &&
+		w.Stack.Spec.Apply != v1alpha1.ApplyNever
 }
 
 // appliesAllDrift reports that a Run corrects drift of each kind.
@@ -128,8 +130,8 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	hint := fmt.Sprintf("; cairn apply %[1]s overwrites the drift with what is declared; to keep it, change the code, or "+
-		"accept it in the state: cairn apply %[1]s --refresh-only", w.Stack.Name)
+	hint := fmt.Sprintf("; cairn apply %[1]s overwrites the drift with what is declared; to keep it, change "+
+		"the code, or accept it in the state: cairn apply %[1]s --refresh-only", w.Stack.Name)
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""
 	}
@@ -144,7 +146,8 @@ func isDrifted(w Snapshot) (Decision, bool) {
 
 // driftSummary summarizes the changes that would restore what was applied.
 func driftSummary(s *v1alpha1.DriftStatus) string {
-	return runinfo.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
+	return runinfo.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy,
+		Replace: s.Replace})
 }
 
 // lastCheckFailed is the failure of the last drift check, or of the plan of a state that a user wrote. It follows the
@@ -156,7 +159,8 @@ func lastCheckFailed(w Snapshot) string {
 			"plan %s tries again",
 			w.Stack.Status.PlannedState.Version, last.Name, messageOf(last), w.Stack.Name)
 	}
-	if last == nil || !runinfo.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || driftCheckInterval(w) == 0 {
+	if last == nil || !runinfo.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed ||
+		driftCheckInterval(w) == 0 {
 		return ""
 	}
 	return "; the last drift check failed: Run " + last.Name + ": " + messageOf(last)
@@ -169,7 +173,8 @@ func lastCheckedAt(w Snapshot) time.Time {
 		at = drift.CheckedAt.Time
 	}
 	last := w.newestRun(func(r *v1alpha1.Run) bool { return !isShell(r) && r.Status.Phase.Finished() })
-	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) && !w.isInFuture(*last.Status.FinishedAt) {
+	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) &&
+		!w.isInFuture(*last.Status.FinishedAt) {
 		at = last.Status.FinishedAt.Time
 	}
 	return at
@@ -213,7 +218,8 @@ func foundDrift(w Snapshot) *v1alpha1.DriftStatus {
 	plan := last.Status.Plan
 	switch {
 	case hasOptions(last) && !begun(last):
-		return known // its plan has a part of the differences, what the state would accept of them, or what a user replaces
+		// its plan has a part of the differences, what the state would accept of them, or what a user replaces
+		return known
 	case w.isReadOnly(last) && last.Spec.InputsDigest != w.Stack.Status.AppliedInputsDigest:
 		return known // what it would change is, or may be, what was declared since
 	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:

@@ -18,16 +18,22 @@ func TestDelayedDriftCheck(t *testing.T) {
 		every, passed, checked time.Duration
 		want                   time.Duration
 	}{
-		"due at its slot":                                     {every: hour, checked: hour},
-		"due shortly after its slot":                          {every: hour, passed: 6 * time.Minute, checked: hour + 6*time.Minute},
-		"too late for its slot: waits for the next one":       {every: hour, passed: 7 * time.Minute, checked: hour + 7*time.Minute, want: 53 * time.Minute},
-		"a daily check may be two hours late":                 {every: day, passed: 2 * hour, checked: day + 2*hour},
-		"a daily check may not be six hours late":             {every: day, passed: 6 * hour, checked: day + 6*hour, want: 18 * hour},
-		"a check each minute may be a minute late":            {every: time.Minute, passed: 50 * time.Second, checked: 80 * time.Second},
+		"due at its slot": {every: hour, checked: hour},
+		"due shortly after its slot": {every: hour, passed: 6 * time.Minute,
+			checked: hour + 6*time.Minute},
+		"too late for its slot: waits for the next one": {every: hour, passed: 7 * time.Minute,
+			checked: hour + 7*time.Minute, want: 53 * time.Minute},
+		"a daily check may be two hours late": {every: day, passed: 2 * hour, checked: day + 2*hour},
+		"a daily check may not be six hours late": {every: day, passed: 6 * hour, checked: day + 6*hour,
+			want: 18 * hour},
+		"a check each minute may be a minute late": {every: time.Minute, passed: 50 * time.Second,
+			checked: 80 * time.Second},
 		"planned shortly before its slot: waits for the next": {every: hour, checked: 29 * time.Minute, want: hour},
 		"planned half an interval before its slot":            {every: hour, checked: 30 * time.Minute},
-		"checked since its slot: waits for the next one":      {every: hour, passed: 7 * time.Minute, checked: 6 * time.Minute, want: 53 * time.Minute},
-		"not checked for two intervals: due sooner":           {every: day, passed: 7 * hour, checked: 2*day + 7*hour, want: overdueWait},
+		"checked since its slot: waits for the next one": {every: hour, passed: 7 * time.Minute,
+			checked: 6 * time.Minute, want: 53 * time.Minute},
+		"not checked for two intervals: due sooner": {every: day, passed: 7 * hour, checked: 2*day + 7*hour,
+			want: overdueWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSnapshot(isApplied)
@@ -78,7 +84,8 @@ func TestDriftChecksAreSpreadAfterAnOutage(t *testing.T) {
 				w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: every}}
 				// It was checked at its place in the interval before the outage.
 				place := slotOffset(string(w.Stack.UID), every).Truncate(time.Second)
-				w.Runs[0].Status.FinishedAt = &metav1.Time{Time: applyStarted.Add(-place).Truncate(every).Add(place).Add(every)}
+				w.Runs[0].Status.FinishedAt = &metav1.Time{
+					Time: applyStarted.Add(-place).Truncate(every).Add(place).Add(every)}
 				announce(&w, w.Runs[0].Status.FinishedAt.Add(every))
 				for w.Now = back; !startsCheck(w); {
 					w.Now = w.Now.Add(announcing(&w))

@@ -27,7 +27,8 @@ func checks(on v1alpha1.DriftPolicy) func(*Snapshot) {
 // announce sets the time of the next check in the status.
 func announce(w *Snapshot, next time.Time) {
 	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
-		Interval: metav1.Duration{Duration: driftCheckInterval(*w)}, IntervalSource: v1alpha1.IntervalFromStack, NextCheckTime: &metav1.Time{Time: next},
+		Interval: metav1.Duration{Duration: driftCheckInterval(*w)}, IntervalSource: v1alpha1.IntervalFromStack,
+		NextCheckTime: &metav1.Time{Time: next},
 	}
 }
 
@@ -51,7 +52,8 @@ func knownDrift(run string) func(*Snapshot) { return driftOf(run, time.Minute) }
 func driftOf(run string, ago time.Duration) func(*Snapshot) {
 	return func(w *Snapshot) {
 		since := metav1.NewTime(now.Add(-3 * time.Hour))
-		w.Stack.Status.Drift = &v1alpha1.DriftStatus{Change: 1, CheckedAt: metav1.NewTime(now.Add(-ago)), Since: &since, Run: run}
+		w.Stack.Status.Drift = &v1alpha1.DriftStatus{Change: 1, CheckedAt: metav1.NewTime(now.Add(-ago)), Since: &since,
+			Run: run}
 	}
 }
 
@@ -77,73 +79,107 @@ func TestDrift(t *testing.T) {
 			snapshot: newSnapshot(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",
 		},
 		"a Stack that was checked since its slot waits for the next one": {
-			snapshot: newSnapshot(checks("Report"), isApplied, checkedAgo(time.Minute)), ready: "True", reason: "Applied", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, checkedAgo(time.Minute)), ready: "True",
+			reason: "Applied", requeue: rest,
 		},
 		"an apply counts as a check": {
-			snapshot: newSnapshot(checks("Report"), applied("sha256:now"), state(3), withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), applied("sha256:now"), state(3),
+				withRun("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
 		},
 		"a Stack without drift.interval is not checked": {
 			snapshot: newSnapshot(isApplied), ready: "True", reason: "Applied",
 		},
 		"a Stack with changes is not checked, since the plan would contain both": {
-			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), withRun("net-2", "Failed", "sha256:now")), ready: "False", reason: "RunFailed", stalled: true,
+			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"),
+				withRun("net-2", "Failed", "sha256:now")), ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"the Stack keeps its status during a check": {
-			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), ready: "True", reason: "Applied",
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck),
+				lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"the Stack keeps its drift during a check": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), ready: "False",
+			reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
 		},
 		"a change during a check is reported, and waits for the check to end": {
-			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:old", driftCheck), lastRun("net-2")), ready: "Unknown", reason: "Running",
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:old", driftCheck),
+				lastRun("net-2")), ready: "Unknown", reason: "Running",
 		},
 		"drift is reported": {
-			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)),
+			ready:    "False", reason: "Drifted", stalled: true,
+			message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed",
+			requeue: rest,
 		},
 		"a check without changes makes the Stack Ready": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", driftCheck, noChanges)), ready: "True", reason: "Applied", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Succeeded", "sha256:now", driftCheck, noChanges)), ready: "True", reason: "Applied",
+			requeue: rest,
 		},
 		"a check of other inputs does not report drift": {
-			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:old", driftCheck)), ready: "True", reason: "Applied", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:old", driftCheck)),
+			ready:    "True", reason: "Applied", requeue: rest,
 		},
 		"a failed check keeps the drift of the last one": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Failed", "sha256:now", driftCheck, withReason("Transient"))), ready: "False", reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: message of the Run", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Failed", "sha256:now", driftCheck, withReason("Transient"))), ready: "False",
+			reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: message of the Run",
+			requeue: rest,
 		},
 		"a failed check keeps the Stack Ready": {
-			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Failed", "sha256:now", driftCheck, withReason("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, withRun("net-2", "Failed", "sha256:now", driftCheck,
+				withReason("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed",
+			requeue: rest,
 		},
 		"a change is applied although there is drift": {
-			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"), withRun("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+			snapshot: newSnapshot(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"),
+				withRun("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
 		"a Stack whose outputs cannot be written is still checked": {
-			snapshot: newSnapshot(checks("Report"), never, isApplied, missingOutputs, checkedAgo(time.Minute), func(w *Snapshot) {
-				outputsStepIs("Succeeded")(&w.Runs[0])
-			}),
+			snapshot: newSnapshot(checks("Report"), never, isApplied, missingOutputs, checkedAgo(time.Minute),
+				func(w *Snapshot) {
+					outputsStepIs("Succeeded")(&w.Runs[0])
+				}),
 			ready: "False", reason: "OutputsFailed", stalled: true, requeue: rest,
 		},
 		"drift is corrected if drift.onDrift is Apply": {
-			snapshot: newSnapshot(checks("Apply"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
+			snapshot: newSnapshot(checks("Apply"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)),
+			start:    "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
 		},
 		"drift is corrected once, and then checked again": {
-			snapshot: newSnapshot(checks("Apply"), isApplied, knownDrift("net-2"), withRun("net-3", "Failed", "sha256:now", correctsDrift, withReason("Transient"))), ready: "False", reason: "RunFailed", stalled: true,
+			snapshot: newSnapshot(checks("Apply"), isApplied, knownDrift("net-2"),
+				withRun("net-3", "Failed", "sha256:now", correctsDrift, withReason("Transient"))), ready: "False",
+			reason: "RunFailed", stalled: true,
 		},
 		"drift that was corrected in the second of its detection is gone": {
-			snapshot: newSnapshot(checks("Apply"), isApplied, driftOf("net-2", 0), withRun("net-3", "Succeeded", "sha256:now", correctsDrift)), ready: "True", reason: "Applied", requeue: rest,
+			snapshot: newSnapshot(checks("Apply"), isApplied, driftOf("net-2", 0),
+				withRun("net-3", "Succeeded", "sha256:now", correctsDrift)), ready: "True", reason: "Applied",
+			requeue: rest,
 		},
 		"a plan of a part knows nothing of other drift": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", targeted, planOperation, noChanges, partialPlan)), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Succeeded", "sha256:now", targeted, planOperation, noChanges, partialPlan)),
+			ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
 		},
 		"a plan that would accept drift shows no other": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", refreshing, planOperation, partialPlan)), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Succeeded", "sha256:now", refreshing, planOperation, partialPlan)), ready: "False",
+			reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
 		},
 		"drift that was accepted is gone, and what differs from the code is a change": {
-			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"), withRun("net-2", "Succeeded", "sha256:now", refreshing, applyStarted, partialPlan)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "Run net-2 applied a part of the changes, or accepted drift",
+			snapshot: newSnapshot(checks("Report"), isApplied, knownDrift("net-0"),
+				withRun("net-2", "Succeeded", "sha256:now", refreshing, applyStarted, partialPlan)),
+			start: "Apply net-3", ready: "Unknown", reason: "Running",
+			message: "Run net-2 applied a part of the changes, or accepted drift",
 		},
 		"drift is not corrected if spec.apply is Never": {
-			snapshot: newSnapshot(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
+			snapshot: newSnapshot(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False",
+			reason: "Drifted", stalled: true, requeue: rest,
 		},
 		"a deleted Stack is not checked": {
-			snapshot: newSnapshot(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+			snapshot: newSnapshot(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown",
+			reason: "Destroying",
 		},
 	})
 }

@@ -124,7 +124,8 @@ func driftChecks(w Snapshot, d Decision) *v1alpha1.DriftChecks {
 	if interval == 0 {
 		return nil
 	}
-	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, IntervalSource: by, NextCheckTime: d.NextDriftCheck}
+	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, IntervalSource: by,
+		NextCheckTime: d.NextDriftCheck}
 	if d.Reason == "" {
 		checks.NextCheckTime = announcedCheck(w)
 	}

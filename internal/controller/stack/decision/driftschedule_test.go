@@ -29,19 +29,30 @@ func TestDriftChecksOfTheStatus(t *testing.T) {
 		snapshot Snapshot
 		want     string
 	}{
-		"the default of the installation applies to a Stack without spec.drift": {newSnapshot(byDefault(12*hour), isApplied), "12h0m0s Installation, next"},
-		"the default applies to a Stack that only sets drift.onDrift":           {newSnapshot(byDefault(12*hour), corrects, isApplied), "12h0m0s Installation, next"},
-		"the interval of the Stack overrides the default":                       {newSnapshot(byDefault(12*hour), everyOfStack(hour), isApplied), "1h0m0s Stack, next"},
-		"a Stack disables its checks":                                           {newSnapshot(byDefault(12*hour), everyOfStack(0), isApplied), "off"},
-		"the installation has no default":                                       {newSnapshot(isApplied), "off"},
-		"a Stack enables checks without a default":                              {newSnapshot(everyOfStack(hour), isApplied), "1h0m0s Stack, next"},
-		"a Stack that was never applied has no next check":                      {newSnapshot(byDefault(hour)), "1h0m0s Installation"},
-		"a Stack without a state has no next check":                             {newSnapshot(byDefault(hour), isApplied, noState), "1h0m0s Installation"},
-		"a suspended Stack has no next check":                                   {newSnapshot(byDefault(hour), isApplied, suspended), "1h0m0s Installation"},
-		"a Stack whose change failed has no next check":                         {newSnapshot(byDefault(hour), isApplied, applied("sha256:old"), withRun("net-2", "Failed", "sha256:now")), "1h0m0s Installation"},
-		"a Stack with spec.apply Never is checked":                              {newSnapshot(byDefault(hour), never, isApplied), "1h0m0s Installation, next"},
-		"a deleted Stack has no next check":                                     {newSnapshot(byDefault(hour), isApplied, deleted), "1h0m0s Installation"},
-		"a Stack with drift is checked again":                                   {newSnapshot(byDefault(hour), isApplied, knownDrift("net-1"), withRun("net-2", "Succeeded", "sha256:now", driftCheck)), "1h0m0s Installation, next"},
+		"the default of the installation applies to a Stack without spec.drift": {
+			newSnapshot(byDefault(12*hour), isApplied), "12h0m0s Installation, next"},
+		"the default applies to a Stack that only sets drift.onDrift": {newSnapshot(byDefault(12*hour), corrects,
+			isApplied), "12h0m0s Installation, next"},
+		"the interval of the Stack overrides the default": {newSnapshot(byDefault(12*hour), everyOfStack(hour),
+			isApplied), "1h0m0s Stack, next"},
+		"a Stack disables its checks": {newSnapshot(byDefault(12*hour), everyOfStack(0),
+			isApplied), "off"},
+		"the installation has no default": {newSnapshot(isApplied), "off"},
+		"a Stack enables checks without a default": {newSnapshot(everyOfStack(hour), isApplied),
+			"1h0m0s Stack, next"},
+		"a Stack that was never applied has no next check": {newSnapshot(byDefault(hour)), "1h0m0s Installation"},
+		"a Stack without a state has no next check": {newSnapshot(byDefault(hour), isApplied, noState),
+			"1h0m0s Installation"},
+		"a suspended Stack has no next check": {newSnapshot(byDefault(hour), isApplied, suspended),
+			"1h0m0s Installation"},
+		"a Stack whose change failed has no next check": {newSnapshot(byDefault(hour), isApplied, applied("sha256:old"),
+			withRun("net-2", "Failed", "sha256:now")), "1h0m0s Installation"},
+		"a Stack with spec.apply Never is checked": {newSnapshot(byDefault(hour), never, isApplied),
+			"1h0m0s Installation, next"},
+		"a deleted Stack has no next check": {newSnapshot(byDefault(hour), isApplied, deleted),
+			"1h0m0s Installation"},
+		"a Stack with drift is checked again": {newSnapshot(byDefault(hour), isApplied, knownDrift("net-1"),
+			withRun("net-2", "Succeeded", "sha256:now", driftCheck)), "1h0m0s Installation, next"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checks := Status(tt.snapshot, Decide(tt.snapshot)).DriftChecks
@@ -102,7 +113,8 @@ func TestChangedIntervalStartsNoCheckAtOnce(t *testing.T) {
 	w.Now = w.Stack.Status.DriftChecks.NextCheckTime.Time
 	d := Decide(w)
 	w.Stack.Status = Status(w, d)
-	if left := w.Stack.Status.DriftChecks.NextCheckTime.Sub(w.Now); d.Start != nil || left <= 0 || left > time.Minute || d.RequeueAfter != left {
+	if left := w.Stack.Status.DriftChecks.NextCheckTime.Sub(w.Now); d.Start != nil || left <= 0 || left > time.Minute ||
+		d.RequeueAfter != left {
 		t.Errorf("starts %v; the next check is in %s, and the Stack is reconciled in %s", d.Start, left, d.RequeueAfter)
 	}
 }
@@ -131,7 +143,9 @@ func TestNothingIsWrittenBetweenDriftChecks(t *testing.T) {
 			t.Fatalf("while the check is under way the status is written:\n%s", diff)
 		}
 	}
-	withRun(d.Name, "Succeeded", "sha256:now", driftCheck, noChanges, func(r *v1alpha1.Run) { r.Status.FinishedAt = &metav1.Time{Time: w.Now} })(&w)
+	withRun(d.Name, "Succeeded", "sha256:now", driftCheck, noChanges, func(r *v1alpha1.Run) {
+		r.Status.FinishedAt = &metav1.Time{Time: w.Now}
+	})(&w)
 	w.Stack.Status = Status(w, Decide(w))
 	if left := w.Stack.Status.DriftChecks.NextCheckTime.Sub(started.DriftChecks.NextCheckTime.Time); left != time.Hour {
 		t.Errorf("the check after that is %s later", left)

@@ -24,19 +24,23 @@ func TestStatusForGitOpsTools(t *testing.T) {
 			newSnapshot(), "InProgress", "Progressing", "Running",
 		},
 		"a Run plans or applies": {
-			newSnapshot(withRun("net-1", "Applying", "sha256:now", withReason("Applying"))), "InProgress", "Progressing", "Running",
+			newSnapshot(withRun("net-1", "Applying", "sha256:now", withReason("Applying"))), "InProgress",
+			"Progressing", "Running",
 		},
 		"a Run is retried": {
-			newSnapshot(withRun("net-1", "Planning", "sha256:now", withReason("Retrying"))), "InProgress", "Progressing", "Retrying",
+			newSnapshot(withRun("net-1", "Planning", "sha256:now", withReason("Retrying"))), "InProgress",
+			"Progressing", "Retrying",
 		},
 		"a plan waits for an approval": {
 			newSnapshot(waiting), "InProgress", "Suspended", "AwaitingApproval",
 		},
 		"the Stack is applied": {
-			newSnapshot(state(2), withRun("net-1", "Succeeded", "sha256:now")), "Current", "Healthy", "Applied: Up to date (2 resources)",
+			newSnapshot(state(2), withRun("net-1", "Succeeded", "sha256:now")), "Current", "Healthy",
+			"Applied: Up to date (2 resources)",
 		},
 		"a drift check runs": {
-			newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck), lastRun("net-2")), "Current", "Healthy", "Applied",
+			newSnapshot(checks("Report"), isApplied, withRun("net-2", "Planning", "sha256:now", driftCheck),
+				lastRun("net-2")), "Current", "Healthy", "Applied",
 		},
 		"a Run failed": {
 			newSnapshot(withRun("net-1", "Failed", "sha256:now")), "Failed", "Degraded", "RunFailed",
@@ -57,25 +61,30 @@ func TestStatusForGitOpsTools(t *testing.T) {
 			newSnapshot(checks("Apply"), isApplied, knownDrift("net-0")), "InProgress", "Progressing", "Running",
 		},
 		"spec.apply is Never and there are changes": {
-			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation)), "Failed", "Suspended", "ChangesPending",
+			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation)), "Failed", "Suspended",
+			"ChangesPending",
 		},
 		"spec.apply is Never and there are no changes": {
-			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges)), "Current", "Healthy", "Applied",
+			newSnapshot(never, withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges)), "Current",
+			"Healthy", "Applied",
 		},
 		"the Stack was destroyed on request": {
 			newSnapshot(state(0), destroyedBefore), "Failed", "Suspended", "Destroyed",
 		},
 		"suspended and up to date": {
-			newSnapshot(suspended, isApplied), "Current", "Suspended", "Suspended: Up to date (3 resources); nothing is planned",
+			newSnapshot(suspended, isApplied), "Current", "Suspended",
+			"Suspended: Up to date (3 resources); nothing is planned",
 		},
 		"suspended with changes": {
-			newSnapshot(suspended, isApplied, func(w *Snapshot) { w.Digest = "sha256:new" }), "Failed", "Suspended", "cairn resume net",
+			newSnapshot(suspended, isApplied, func(w *Snapshot) { w.Digest = "sha256:new" }), "Failed", "Suspended",
+			"cairn resume net",
 		},
 		"suspended and never applied": {
 			newSnapshot(suspended), "Failed", "Suspended", "cairn resume net",
 		},
 		"suspended with drift": {
-			newSnapshot(suspended, checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Suspended", "cairn resume net",
+			newSnapshot(suspended, checks("Report"), isApplied, knownDrift("net-0")), "Failed", "Suspended",
+			"cairn resume net",
 		},
 		"suspended and the last Run failed": {
 			newSnapshot(suspended, withRun("net-1", "Failed", "sha256:now")), "Failed", "Suspended", "cairn resume net",
@@ -84,7 +93,8 @@ func TestStatusForGitOpsTools(t *testing.T) {
 			newSnapshot(suspended, waiting), "InProgress", "Suspended", "AwaitingApproval",
 		},
 		"deleted with a destroy under way": {
-			newSnapshot(deleted, state(2), withRun("net-1", "Applying", "sha256:last", destroyOperation)), "Terminating", "Progressing", "Destroying",
+			newSnapshot(deleted, state(2), withRun("net-1", "Applying", "sha256:last", destroyOperation)),
+			"Terminating", "Progressing", "Destroying",
 		},
 		"deleted and spec.deletionPolicy is Protect": {
 			newSnapshot(deleted, protect, state(2)), "Terminating", "Degraded", "DeletionProtected",
@@ -121,7 +131,8 @@ func TestSuspendedStackIsNotWrittenWithoutAChange(t *testing.T) {
 	}
 	arrives(&w)
 	w.Now = w.Now.Add(time.Minute)
-	if again := Status(w, Decide(w)); gitops.KStatus(t, &v1alpha1.Stack{ObjectMeta: w.Stack.ObjectMeta, Status: again}) != "Current" {
+	if again := Status(w, Decide(w)); gitops.KStatus(t, &v1alpha1.Stack{ObjectMeta: w.Stack.ObjectMeta,
+		Status: again}) != "Current" {
 		t.Errorf("%+v", again.Conditions)
 	}
 }

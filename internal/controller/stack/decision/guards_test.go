@@ -9,7 +9,8 @@ func TestDeletedStackWaitsForItsDestroy(t *testing.T) {
 	if d := Decide(w); d.Finish || d.Reason != "Destroying" {
 		t.Errorf("got %+v", d)
 	}
-	w = newSnapshot(deleted, withRun("net-2", "Planning", "sha256:last", destroyOperation)) // and the State may be deleted
+	// and the State may be deleted
+	w = newSnapshot(deleted, withRun("net-2", "Planning", "sha256:last", destroyOperation))
 	if d := Decide(w); d.Finish {
 		t.Errorf("got %+v", d)
 	}
@@ -21,7 +22,8 @@ func TestStackWithAnUnreadableStateIsDestroyed(t *testing.T) {
 	if d := Decide(newSnapshot(deleted, state(-1))); d.Finish || d.Start == nil {
 		t.Errorf("got %+v", d)
 	}
-	if d := Decide(newSnapshot(deleted, state(-1), withRun("net-2", "Succeeded", "sha256:last", destroyOperation))); !d.Finish {
+	if d := Decide(newSnapshot(deleted, state(-1), withRun("net-2", "Succeeded", "sha256:last",
+		destroyOperation))); !d.Finish {
 		t.Errorf("got %+v", d)
 	}
 }

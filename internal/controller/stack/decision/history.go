@@ -33,9 +33,11 @@ func RunsInHistory(stack *v1alpha1.Stack) []v1alpha1.Run {
 		runs = append(runs, v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: p.Name, UID: p.UID},
 			Spec: v1alpha1.RunSpec{
-				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, InputsDigest: known.InputsDigest, Revision: known.Revision,
+				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause,
+				InputsDigest: known.InputsDigest, Revision: known.Revision,
 			},
-			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: known.Plan, Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
+			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: known.Plan,
+				Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
 		})
 	}
 	return runs
@@ -57,7 +59,8 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	for i := range w.Runs {
 		r := &w.Runs[i]
 		same := func(o v1alpha1.Run) bool { return o.Name == r.Name }
-		if r.Status.Phase != v1alpha1.PhaseSucceeded || (slices.ContainsFunc(gone, same) && !slices.Contains(w.Unpruned, r.Name)) {
+		if r.Status.Phase != v1alpha1.PhaseSucceeded ||
+			(slices.ContainsFunc(gone, same) && !slices.Contains(w.Unpruned, r.Name)) {
 			continue
 		}
 		p := v1alpha1.PastRun{
@@ -66,7 +69,8 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 		}
 		if slices.Contains(whole, r.Name) {
 			p.Cause = r.Spec.Cause
-			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: withoutResources(r.Status.Plan), Steps: runinfo.FinalSteps(r)}
+			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision,
+				Plan: withoutResources(r.Status.Plan), Steps: runinfo.FinalSteps(r)}
 		}
 		kept = append(kept, p)
 	}
@@ -78,10 +82,13 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 func runsWithDetails(w Snapshot) []string {
 	names, stack := []string{w.Stack.Status.DestroyedByRun}, *w.Stack
 	w.Stack = &stack
-	w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(r v1alpha1.Run) bool { return r.Status.Phase != v1alpha1.PhaseSucceeded })
+	w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(r v1alpha1.Run) bool {
+		return r.Status.Phase != v1alpha1.PhaseSucceeded
+	})
 	for _, stack.Spec.Apply = range []v1alpha1.ApplyPolicy{v1alpha1.ApplyNever, v1alpha1.ApplyManual} {
 		planned := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
-		for _, r := range []*v1alpha1.Run{w.LatestRun(), w.LastMutatingRun(), w.lastDeployRun(), w.lastApply(), planned} {
+		for _, r := range []*v1alpha1.Run{w.LatestRun(), w.LastMutatingRun(), w.lastDeployRun(), w.lastApply(),
+			planned} {
 			if r != nil {
 				names = append(names, r.Name)
 			}

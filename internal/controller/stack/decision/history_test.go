@@ -59,18 +59,26 @@ func TestStatusIsDerivedFromTheHistory(t *testing.T) {
 		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
 	}
 	shell := func(r *v1alpha1.Run) { r.Spec.Operation, r.Status.Plan = v1alpha1.OperationShell, nil }
-	expectSameWithHistory(t, newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost), withRun("net-3", "Succeeded", "sha256:now", shell)))
+	expectSameWithHistory(t, newSnapshot(applied("sha256:now"),
+		withRun("net-1", "Succeeded", "sha256:now", applyStarted),
+		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost),
+		withRun("net-3", "Succeeded", "sha256:now", shell)))
 }
 
 func TestHistoryHasDetailsOnlyOfTheNewestRun(t *testing.T) {
-	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:old", because("it was new")), withRun("net-2", "Failed", "sha256:now"), withRun("net-3", "Succeeded", "sha256:now", because("a retry"), applyStarted, outputsStepIs("Failed")))
+	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:old", because("it was new")),
+		withRun("net-2", "Failed", "sha256:now"), withRun("net-3", "Succeeded", "sha256:now", because("a retry"),
+			applyStarted, outputsStepIs("Failed")))
 	w.Runs[0].UID, w.Runs[2].UID = "one", "three"
 	w.Runs[2].Status.Plan.Resources = []v1alpha1.ResourceChange{{Address: "a", Action: "create"}}
 	want := []v1alpha1.PastRun{
-		{Name: "net-1", UID: "one", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec"}, FinishedAt: w.Runs[0].Status.FinishedAt},
+		{Name: "net-1", UID: "one", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec"},
+			FinishedAt: w.Runs[0].Status.FinishedAt},
 		{
-			Name: "net-3", UID: "three", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec", Message: "a retry"}, FinishedAt: w.Runs[2].Status.FinishedAt, Applied: true,
-			Details: &v1alpha1.PastDetails{InputsDigest: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1}, Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}}},
+			Name: "net-3", UID: "three", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec", Message: "a retry"},
+			FinishedAt: w.Runs[2].Status.FinishedAt, Applied: true,
+			Details: &v1alpha1.PastDetails{InputsDigest: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1},
+				Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}}},
 		},
 	}
 	if diff := cmp.Diff(want, nextHistory(w)); diff != "" {
@@ -86,7 +94,9 @@ func TestHistoryHasDetailsOnlyOfTheNewestRun(t *testing.T) {
 // without end.
 func TestHistoryRoundTrip(t *testing.T) {
 	nothing := func(r *v1alpha1.Run) { r.Spec.InputsDigest, r.Status.Plan, r.Status.Attempts = "", nil, nil }
-	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withRun("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-3", "Succeeded", "", nothing))
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:old"),
+		withRun("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")),
+		withRun("net-3", "Succeeded", "", nothing))
 	var read []v1alpha1.PastRun
 	written := nextHistory(w)
 	data, err := json.Marshal(written)
@@ -108,11 +118,21 @@ func TestHistoryAfterAUserDeletesARun(t *testing.T) {
 		r.Status.Plan.Untracked = []v1alpha1.UntrackedResource{{Address: "a", Reason: "no ID"}}
 	}
 	for name, w := range map[string]Snapshot{
-		"inputs":                           newSnapshot(applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:old", applyStarted, because("alice")), withRun("net-2", "Failed", "sha256:now")),
-		"the outputs step":                 newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-2", "Failed", "sha256:now")),
-		"resources that were not imported": newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost), withRun("net-2", "Failed", "sha256:now")),
-		"planned changes":                  newSnapshot(never, applied("sha256:old"), withRun("net-1", "Succeeded", "sha256:now", planOperation), withRun("net-2", "Failed", "sha256:now", planOperation)),
-		"a plan without changes":           newSnapshot(never, applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges), withRun("net-2", "Failed", "sha256:now", planOperation)),
+		"inputs": newSnapshot(applied("sha256:old"),
+			withRun("net-1", "Succeeded", "sha256:old", applyStarted, because("alice")),
+			withRun("net-2", "Failed", "sha256:now")),
+		"the outputs step": newSnapshot(applied("sha256:now"),
+			withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")),
+			withRun("net-2", "Failed", "sha256:now")),
+		"resources that were not imported": newSnapshot(applied("sha256:now"),
+			withRun("net-1", "Succeeded", "sha256:now", planOperation, requestedByAlice, lost),
+			withRun("net-2", "Failed", "sha256:now")),
+		"planned changes": newSnapshot(never, applied("sha256:old"),
+			withRun("net-1", "Succeeded", "sha256:now", planOperation),
+			withRun("net-2", "Failed", "sha256:now", planOperation)),
+		"a plan without changes": newSnapshot(never, applied("sha256:now"),
+			withRun("net-1", "Succeeded", "sha256:now", planOperation, noChanges),
+			withRun("net-2", "Failed", "sha256:now", planOperation)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			was := w.Runs[0]
@@ -122,8 +142,10 @@ func TestHistoryAfterAUserDeletesARun(t *testing.T) {
 			}
 			whole, short := w, w
 			whole.Runs, short.Runs = []v1alpha1.Run{was}, RunsInHistory(w.Stack)
-			if whole.LatestRun().Spec.InputsDigest != short.LatestRun().Spec.InputsDigest { // the cause of the next Run, and its user, depend on it
-				t.Errorf("the inputs were %q, and those of the history are %q", whole.LatestRun().Spec.InputsDigest, short.LatestRun().Spec.InputsDigest)
+			// the cause of the next Run, and its user, depend on it
+			if whole.LatestRun().Spec.InputsDigest != short.LatestRun().Spec.InputsDigest {
+				t.Errorf("the inputs were %q, and those of the history are %q", whole.LatestRun().Spec.InputsDigest,
+					short.LatestRun().Spec.InputsDigest)
 			}
 			want, got := Decide(whole), Decide(short)
 			if diff := cmp.Diff(want, got, cmpopts.EquateComparable()); diff != "" {
@@ -146,7 +168,8 @@ func TestHistoryAfterAUserDeletesARun(t *testing.T) {
 // TestHistoryAfterChangesOfTheApplyPolicy checks that the result of the last apply is kept while spec.apply is Never
 // for a time.
 func TestHistoryAfterChangesOfTheApplyPolicy(t *testing.T) {
-	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")), withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice))
+	w := newSnapshot(applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now", outputsStepIs("Failed")),
+		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice))
 	for _, apply := range []v1alpha1.ApplyPolicy{v1alpha1.ApplyManual, v1alpha1.ApplyNever, v1alpha1.ApplyManual} {
 		w.Stack.Spec.Apply = apply
 		w.Stack.Status = Status(w, Decide(w))
@@ -162,7 +185,8 @@ func TestHistoryAfterChangesOfTheApplyPolicy(t *testing.T) {
 // is the result.
 func TestPlanOfAUserIsNotRepeatedOnceApplyIsNever(t *testing.T) {
 	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:before", applyStarted),
-		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice), withRun("net-3", "Succeeded", "sha256:before", driftCheck), lastRun("net-3"))
+		withRun("net-2", "Succeeded", "sha256:now", planOperation, requestedByAlice),
+		withRun("net-3", "Succeeded", "sha256:before", driftCheck), lastRun("net-3"))
 	w.Stack.Status.History = nextHistory(w)
 	w.Runs = RunsInHistory(w.Stack)
 	never(&w)
@@ -175,11 +199,15 @@ func TestPlanOfAUserIsNotRepeatedOnceApplyIsNever(t *testing.T) {
 // before a plan without changes. That the inputs were applied earlier does not set Ready.
 func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
 	checked := func(phase v1alpha1.RunPhase) func(*Snapshot) {
-		return withRun("net-3", phase, "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false })
+		return withRun("net-3", phase, "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) {
+			r.Status.Plan.Changes = false
+		})
 	}
 	for name, w := range map[string]Snapshot{
-		"after the plan":  newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"), checked("Succeeded")),
-		"during the plan": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withCurrentRun("net-3"), checked("Planning")),
+		"after the plan": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"),
+			checked("Succeeded")),
+		"during the plan": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted),
+			withCurrentRun("net-3"), checked("Planning")),
 	} {
 		w.Stack.Status.History = nextHistory(w)
 		if d := Decide(w); d.Ready == metav1.ConditionTrue {
@@ -194,7 +222,9 @@ func TestPartialApplyIsRememberedAfterItsRunIsDeleted(t *testing.T) {
 // without changes. Once spec.apply is Never that plan is no longer read-only, but the status has recorded it as one.
 func TestRecordedPlanAppliesNothingOnceApplyIsNever(t *testing.T) {
 	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-3"),
-		withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) { r.Status.Plan.Changes = false }))
+		withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice, func(r *v1alpha1.Run) {
+			r.Status.Plan.Changes = false
+		}))
 	w.Stack.Status.History = nextHistory(w)
 	never(&w)
 	if got := appliedInputs(w); got != "" {
@@ -208,9 +238,14 @@ func TestDestroyLeavesNothingDue(t *testing.T) {
 		return func(w *Snapshot) { w.Stack.Status.DestroyedByRun = name }
 	}
 	for name, w := range map[string]Snapshot{
-		"succeeded":             newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Succeeded", "sha256:now", destroyOperation, requestedByAlice), lastRun("net-2")),
-		"succeeded and deleted": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), lastRun("net-2"), withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice), by("net-2"), lastRun("net-3")),
-		"failed in the middle":  newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted), withRun("net-2", "Failed", "sha256:now", destroyOperation, requestedByAlice, applyStarted), lastRun("net-2")),
+		"succeeded": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted),
+			withRun("net-2", "Succeeded", "sha256:now", destroyOperation, requestedByAlice), lastRun("net-2")),
+		"succeeded and deleted": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted),
+			lastRun("net-2"), withRun("net-3", "Succeeded", "sha256:now", planOperation, requestedByAlice), by("net-2"),
+			lastRun("net-3")),
+		"failed in the middle": newSnapshot(withRun("net-1", "Succeeded", "sha256:now", applyStarted),
+			withRun("net-2", "Failed", "sha256:now", destroyOperation, requestedByAlice, applyStarted),
+			lastRun("net-2")),
 	} {
 		if isDue(w) {
 			t.Errorf("an apply is due after a destroy that %s", name)
@@ -222,7 +257,8 @@ func TestDestroyLeavesNothingDue(t *testing.T) {
 // an apply under way.
 func TestDeletedApplyInvalidatesAppliedInputs(t *testing.T) {
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationDestroy} {
-		w := newSnapshot(state(3), applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now"), reservedFor("net-2", operation, "Spec"))
+		w := newSnapshot(state(3), applied("sha256:now"), withRun("net-1", "Succeeded", "sha256:now"),
+			reservedFor("net-2", operation, "Spec"))
 		d := Decide(w)
 		if d.Start == nil || d.Start.Operation != v1alpha1.OperationApply || d.Name != "net-3" {
 			t.Errorf("%s: got %+v", operation, d)

@@ -68,8 +68,8 @@ func holdEnds(w Snapshot) time.Duration {
 	return until(w, w.Hold.Deadline)
 }
 
-// endedHold is the hold that ended without a merge, until what is declared without it is applied. What a Run in progress
-// leaves is not known.
+// endedHold is the hold that ended without a merge, until what is declared without it is applied. What a Run in
+// progress leaves is not known.
 func endedHold(w Snapshot) *v1alpha1.EndedHold {
 	if w.Problem == nil && w.Digest != "" && w.ActiveRun() == nil && appliedInputs(w) == w.Digest {
 		return nil
@@ -86,7 +86,8 @@ func upstreamIsHeld(w Snapshot) (Decision, bool) {
 	}
 	for _, one := range w.Dependencies {
 		if by := one.Hold; by != nil && by.UID != own {
-			return progressing(v1alpha1.ReasonUpstreamHeld, "waits for Stack %s, to which %s is applied before its merge",
+			return progressing(v1alpha1.ReasonUpstreamHeld,
+				"waits for Stack %s, to which %s is applied before its merge",
 				one.Name, by.Text())
 		}
 	}

@@ -42,24 +42,28 @@ func TestNextHold(t *testing.T) {
 		ended    *v1alpha1.EndedHold
 		applying bool
 	}{
-		"none":                             {nil, nil, nil, nil, nil, false},
-		"a pull request is applied":        {nil, nil, []HoldRequest{first}, known, nil, false},
-		"the first of two":                 {nil, nil, []HoldRequest{second, first}, known, nil, false},
-		"the second one waits for its end": {&second.StackHold, nil, []HoldRequest{first, second}, &second.StackHold, nil, false},
-		"another head is applied":          {known, nil, []HoldRequest{newer}, &newer.StackHold, nil, false},
-		"it is merged":                     {known, nil, []HoldRequest{heldBy("a", 0, "Merged")}, nil, nil, false},
-		"it is closed":                     {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"), false},
-		"a user unlocks it":                {known, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, left("Unlocked"), false},
-		"its object is deleted":            {known, nil, nil, nil, left("Deleted"), false},
+		"none":                      {nil, nil, nil, nil, nil, false},
+		"a pull request is applied": {nil, nil, []HoldRequest{first}, known, nil, false},
+		"the first of two":          {nil, nil, []HoldRequest{second, first}, known, nil, false},
+		"the second one waits for its end": {&second.StackHold, nil, []HoldRequest{first, second}, &second.StackHold,
+			nil, false},
+		"another head is applied": {known, nil, []HoldRequest{newer}, &newer.StackHold, nil, false},
+		"it is merged":            {known, nil, []HoldRequest{heldBy("a", 0, "Merged")}, nil, nil, false},
+		"it is closed":            {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"), false},
+		"a user unlocks it": {known, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, left("Unlocked"),
+			false},
+		"its object is deleted": {known, nil, nil, nil, left("Deleted"), false},
 		"it is closed, and the next one is applied": {
 			known, nil, []HoldRequest{heldBy("a", 0, "Closed"), second}, &second.StackHold, left("Closed"), false,
 		},
-		"what ended before stays known": {nil, left("Closed"), []HoldRequest{second}, &second.StackHold, left("Closed"), false},
-		"it ended before it was known":  {nil, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, nil, false},
-		"its deadline is later":         {known, nil, []HoldRequest{later}, &later.StackHold, nil, false},
-		"its deadline has passed":       {known, nil, []HoldRequest{over}, nil, left("Expired"), false},
-		"and an apply is in progress":   {known, nil, []HoldRequest{over}, &over.StackHold, nil, true},
-		"it is closed during an apply":  {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"), true},
+		"what ended before stays known": {nil, left("Closed"), []HoldRequest{second}, &second.StackHold, left("Closed"),
+			false},
+		"it ended before it was known": {nil, nil, []HoldRequest{heldBy("a", 0, "Unlocked")}, nil, nil, false},
+		"its deadline is later":        {known, nil, []HoldRequest{later}, &later.StackHold, nil, false},
+		"its deadline has passed":      {known, nil, []HoldRequest{over}, nil, left("Expired"), false},
+		"and an apply is in progress":  {known, nil, []HoldRequest{over}, &over.StackHold, nil, true},
+		"it is closed during an apply": {known, nil, []HoldRequest{heldBy("a", 0, "Closed")}, nil, left("Closed"),
+			true},
 		"its deadline has passed, and the next one is applied": {
 			known, nil, []HoldRequest{over, second}, &second.StackHold, left("Expired"), false,
 		},
@@ -119,10 +123,13 @@ func TestUpstreamIsHeld(t *testing.T) {
 			snapshot: newSnapshot(upstream, isApplied, withRequest("Apply")), ready: "Unknown", reason: "UpstreamHeld",
 		},
 		"the same pull request is applied to both": {
-			snapshot: newSnapshot(upstream, func(w *Snapshot) { w.Hold = &hold }), start: "Apply net-1", ready: "Unknown", reason: "Running",
+			snapshot: newSnapshot(upstream, func(w *Snapshot) { w.Hold = &hold }), start: "Apply net-1",
+			ready: "Unknown", reason: "Running",
 		},
 		"another one is applied to this one": {
-			snapshot: newSnapshot(upstream, func(w *Snapshot) { w.Hold = &v1alpha1.StackHold{UID: "b"} }), ready: "Unknown", reason: "UpstreamHeld",
+			snapshot: newSnapshot(upstream, func(w *Snapshot) {
+				w.Hold = &v1alpha1.StackHold{UID: "b"}
+			}), ready: "Unknown", reason: "UpstreamHeld",
 		},
 		"a Stack that is up to date does not wait": {
 			snapshot: newSnapshot(upstream, isApplied), ready: "True", reason: "Applied",
@@ -174,7 +181,8 @@ func TestRunOfAHoldHasTheRequirements(t *testing.T) {
 		if (got != nil) != tt.want {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if got != nil && (len(got.Types) != 1 || got.PullRequest != v1alpha1.CarriedFrom{Namespace: "web", Name: "infra-a", Number: 12}) {
+		if got != nil && (len(got.Types) != 1 || got.PullRequest != v1alpha1.CarriedFrom{Namespace: "web",
+			Name: "infra-a", Number: 12}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 func createdLate(name string) func(*Snapshot) {
 	return func(w *Snapshot) {
 		owner := *metav1.NewControllerRef(w.Stack, v1alpha1.GroupVersion.WithKind("Stack"))
-		w.AddRuns([]v1alpha1.Run{{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}}}})
+		w.AddRuns([]v1alpha1.Run{
+			{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}}}})
 		if d := Decide(*w); d.Start != nil || d.Finish {
 			w.Leftover.Run = w.LateRun
 		}
@@ -23,7 +24,8 @@ func TestLateRun(t *testing.T) {
 	tests := map[string]decision{
 		"a user deletes the Run after it: the next one waits until it has ended": {
 			snapshot: newSnapshot(reservedFor("net-2", "Apply", "Spec"), createdLate("net-1")),
-			ready:    "Unknown", reason: "Running", message: "Run net-1 ends first: it was created late, after Run net-2 was named", requeue: leftoverRequeue,
+			ready:    "Unknown", reason: "Running", message: "Run net-1 ends first: it was created late, after Run " +
+				"net-2 was named", requeue: leftoverRequeue,
 		},
 		"a destroy that a user requests waits until it has ended": {
 			snapshot: newSnapshot(lastRun("net-2"), state(3), withRequest("Destroy"), createdLate("net-1")),
@@ -34,12 +36,14 @@ func TestLateRun(t *testing.T) {
 			ready:    "Unknown", reason: "Running", message: "Run net-1 ends first", requeue: leftoverRequeue,
 		},
 		"a Ready Stack stays Ready": {
-			snapshot: newSnapshot(applied("sha256:now"), state(3), withRun("net-2", "Succeeded", "sha256:now"), lastRun("net-2"), createdLate("net-1")),
-			ready:    "True", reason: "Applied", message: "Up to date (3 resources)",
+			snapshot: newSnapshot(applied("sha256:now"), state(3), withRun("net-2", "Succeeded", "sha256:now"),
+				lastRun("net-2"), createdLate("net-1")),
+			ready: "True", reason: "Applied", message: "Up to date (3 resources)",
 		},
 		"the Run after it continues": {
-			snapshot: newSnapshot(reservedFor("net-2", "Apply", "Spec"), withRun("net-2", "Applying", "sha256:now"), createdLate("net-1")),
-			ready:    "Unknown", reason: "Running", message: "Run net-2 is under way",
+			snapshot: newSnapshot(reservedFor("net-2", "Apply", "Spec"), withRun("net-2", "Applying", "sha256:now"),
+				createdLate("net-1")),
+			ready: "Unknown", reason: "Running", message: "Run net-2 is under way",
 		},
 		"a Stack that a user suspends is suspended": {
 			snapshot: newSnapshot(suspended, lastRun("net-2"), createdLate("net-1")),
@@ -56,7 +60,8 @@ func TestLateRun(t *testing.T) {
 
 // TestLateRunKeepsTheRequest checks that a requested Run is created later if a late Run delayed it.
 func TestLateRunKeepsTheRequest(t *testing.T) {
-	w := newSnapshot(withRun("net-0", "Succeeded", "sha256:now"), applied("sha256:now"), withRequest("Apply"), reservedFor("net-2", "Apply", "Manual"), createdLate("net-1"))
+	w := newSnapshot(withRun("net-0", "Succeeded", "sha256:now"), applied("sha256:now"), withRequest("Apply"),
+		reservedFor("net-2", "Apply", "Manual"), createdLate("net-1"))
 	w.Stack.Status.LastHandledRequest, w.Reserved.Run = &v1alpha1.HandledRequest{Value: "now"}, "net-2"
 	w.Stack.Status = Status(w, Decide(w))
 	w.LateRun, w.Leftover = "", Leftover{} // it is superseded

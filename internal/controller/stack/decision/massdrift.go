@@ -16,7 +16,8 @@ const (
 	mostStarts = 3
 	// contendedWithin is the time in which they are.
 	contendedWithin = 24 * time.Hour
-	// massDriftRequeue is when a Stack is reconciled again whose correction waits for a DriftPause that does not exist yet.
+	// massDriftRequeue is when a Stack is reconciled again whose correction waits for a DriftPause that does not exist
+	// yet.
 	massDriftRequeue = time.Minute
 )
 
@@ -67,7 +68,9 @@ func withStarts(w Snapshot, next *v1alpha1.DriftStatus) *v1alpha1.DriftStatus {
 	case next.Since != nil && !wasDrifted && !beganAt(next.Starts, *next.Since):
 		next.Starts = slices.Insert(next.Starts, 0, v1alpha1.DriftStart{Time: *next.Since, Run: next.Run})
 		oldest := next.Since.Add(-contendedWithin)
-		next.Starts = slices.DeleteFunc(next.Starts, func(s v1alpha1.DriftStart) bool { return s.Time.Time.Before(oldest) })
+		next.Starts = slices.DeleteFunc(next.Starts, func(s v1alpha1.DriftStart) bool {
+			return s.Time.Time.Before(oldest)
+		})
 		next.Starts = next.Starts[:min(len(next.Starts), mostStarts)]
 	case next.Since == nil && wasDrifted && len(next.Starts) > 0 && isCorrected(last):
 		next.Starts[0].CorrectedBy = last.Name
@@ -115,11 +118,13 @@ func contention(w Snapshot, starts []v1alpha1.DriftStart) string {
 	if r := w.RunNamed(by); r != nil {
 		cause = " (" + runinfo.Clip(describeCause(r.Spec.Cause), longestWriter) + ")"
 		if r.Status.FinishedAt != nil {
-			applied = fmt.Sprintf("from %s to %s", r.Status.FinishedAt.UTC().Format(time.RFC3339), starts[0].Time.UTC().Format(time.RFC3339))
+			applied = fmt.Sprintf("from %s to %s", r.Status.FinishedAt.UTC().Format(time.RFC3339),
+				starts[0].Time.UTC().Format(time.RFC3339))
 		}
 	}
-	return fmt.Sprintf("drift began %d times within a day after Cairn had applied: Run %s%s writes, and so does another writer, whose last "+
-		"change was %s (Run %s): the audit log of the provider names it; let only one of them write, such as with ignore_changes",
+	return fmt.Sprintf("drift began %d times within a day after Cairn had applied: Run %s%s writes, and so does "+
+		"another writer, whose last change was %s (Run %s): the audit log of the provider names it; let only one of "+
+		"them write, such as with ignore_changes",
 		len(starts), by, cause, applied, starts[0].Run)
 }
 

@@ -24,18 +24,21 @@ func TestCorrectionsPause(t *testing.T) {
 	decide(t, map[string]decision{
 		"no drift is corrected while the namespace is paused": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, found, paused(true)),
-			ready:    "False", reason: "Drifted", stalled: true, message: "Cairn does not correct it: 6 of 6 Stacks began to drift", requeue: rest,
+			ready:    "False", reason: "Drifted", stalled: true,
+			message: "Cairn does not correct it: 6 of 6 Stacks began to drift", requeue: rest,
 		},
 		"a pause that is not recorded is read again": {
 			snapshot: newSnapshot(checks("Apply"), isApplied, found, paused(false)),
 			ready:    "False", reason: "Drifted", stalled: true, requeue: massDriftRequeue,
 		},
 		"changes are applied while the namespace is paused": {
-			snapshot: newSnapshot(checks("Apply"), isApplied, applied("sha256:old"), knownDrift("net-0"), withRun("net-1", "Succeeded", "sha256:old"), paused(true)),
-			start:    "Apply net-2", ready: "Unknown", reason: "Running",
+			snapshot: newSnapshot(checks("Apply"), isApplied, applied("sha256:old"), knownDrift("net-0"),
+				withRun("net-1", "Succeeded", "sha256:old"), paused(true)),
+			start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
 		"drift is checked while the namespace is paused": {
-			snapshot: newSnapshot(checks("Apply"), isApplied, paused(true)), start: "Plan net-2", ready: "True", reason: "Applied",
+			snapshot: newSnapshot(checks("Apply"), isApplied, paused(true)), start: "Plan net-2", ready: "True",
+			reason: "Applied",
 		},
 	})
 }
@@ -59,13 +62,15 @@ func TestACorrectionNeedsTheNamespace(t *testing.T) {
 // TestPausedDriftStaysDriftedDuringACheck checks that a check of a Stack whose drift is not corrected changes no
 // condition and so sends no event.
 func TestPausedDriftStaysDriftedDuringACheck(t *testing.T) {
-	w := newSnapshot(checks("Apply"), isApplied, knownDrift("net-1"), withRun("net-2", "Planning", "sha256:now", driftCheck))
+	w := newSnapshot(checks("Apply"), isApplied, knownDrift("net-1"),
+		withRun("net-2", "Planning", "sha256:now", driftCheck))
 	if d := Decide(w); d.Needs != NeedsDriftPause {
 		t.Fatalf("during a check the decision needs %q, want %q: %+v", d.Needs, NeedsDriftPause, d)
 	}
 	paused(true)(&w)
 	d := Decide(w)
-	if d.Needs != "" || d.Ready != metav1.ConditionFalse || d.Reason != v1alpha1.ReasonDrifted || !d.Stalled || d.Start != nil {
+	if d.Needs != "" || d.Ready != metav1.ConditionFalse || d.Reason != v1alpha1.ReasonDrifted || !d.Stalled ||
+		d.Start != nil {
 		t.Errorf("during a check in a paused namespace the decision is %+v", d)
 	}
 }
@@ -102,16 +107,18 @@ func TestContended(t *testing.T) {
 		corrected bool
 		want      []bool
 	}{
-		"three times in a day":                    {3, time.Hour, true, []bool{false, false, true}},
-		"it stays while it goes on":               {5, time.Hour, true, []bool{false, false, true, true, true}},
-		"three times in a day and an hour":        {3, 12*time.Hour + 30*time.Minute, true, []bool{false, false, false}},
+		"three times in a day":      {3, time.Hour, true, []bool{false, false, true}},
+		"it stays while it goes on": {5, time.Hour, true, []bool{false, false, true, true, true}},
+		"three times in a day and an hour": {3, 12*time.Hour + 30*time.Minute, true,
+			[]bool{false, false, false}},
 		"drift that goes by itself has no writer": {4, time.Hour, false, []bool{false, false, false, false}},
 	} {
 		w := newSnapshot(checks("Apply"))
 		var got []bool
 		for _, text := range turns(&w, test.times, test.apart, test.corrected) {
 			got = append(got, text != "")
-			if text != "" && (!strings.Contains(text, "Run net-3 (Drift: put back) writes") || !strings.Contains(text, "another writer")) {
+			if text != "" && (!strings.Contains(text, "Run net-3 (Drift: put back) writes") ||
+				!strings.Contains(text, "another writer")) {
 				t.Errorf("%s: the message is %q", name, text)
 			}
 		}
@@ -142,7 +149,8 @@ func TestContendedEndsAfterADay(t *testing.T) {
 func TestStartsAreWrittenOnce(t *testing.T) {
 	w := newSnapshot(checks("Report"), isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck))
 	first := Status(w, Decide(w))
-	if d := first.Drift; d == nil || len(d.Starts) != 1 || d.Starts[0].Run != "net-2" || !d.Starts[0].Time.Equal(d.Since) {
+	if d := first.Drift; d == nil || len(d.Starts) != 1 || d.Starts[0].Run != "net-2" ||
+		!d.Starts[0].Time.Equal(d.Since) {
 		t.Fatalf("the drift is %+v", first.Drift)
 	}
 	w.Stack.Status = first

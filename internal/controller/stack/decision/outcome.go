@@ -21,7 +21,9 @@ func destroyedBy(w Snapshot) string {
 	if destroyedAll(last) && !w.latestRunMissing() && w.Stack.DeletionTimestamp == nil {
 		return last.Name
 	}
-	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.recreates(&r) && runinfo.Number(r.Name) > runinfo.Number(name) }) {
+	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool {
+		return w.recreates(&r) && runinfo.Number(r.Name) > runinfo.Number(name)
+	}) {
 		return ""
 	}
 	return name
@@ -30,7 +32,8 @@ func destroyedBy(w Snapshot) string {
 // recreates reports that a Run has begun to create again what was destroyed, or found it. A Run without an effect,
 // for example a rejected one, does not count.
 func (w Snapshot) recreates(r *v1alpha1.Run) bool {
-	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.isReadOnly(r) && (begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
+	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.isReadOnly(r) &&
+		(begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
 }
 
 // staysDestroyed creates nothing again before a user asks for it.
@@ -70,10 +73,12 @@ func remainderOf(state *v1alpha1.State, unsaved []string) string {
 	case s.Resources > 0:
 		return fmt.Sprintf("the state holds %d resources still", s.Resources)
 	case s.Lock != nil && s.Lock.By != "":
-		return fmt.Sprintf("user %s holds the lock of the state, and may create resources under it (cairn state unlock %s %s ends it)",
+		return fmt.Sprintf("user %s holds the lock of the state, and may create resources under it (cairn state "+
+			"unlock %s %s ends it)",
 			s.Lock.By, state.Name, s.Lock.ID)
 	case s.Lock != nil:
-		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
+		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that "+
+			"no state knows", s.Lock.Attempt, s.Lock.Run)
 	case len(unsaved) > 0:
 		return fmt.Sprintf("an apply that was killed created %s, which is in no state", unsaved[0])
 	case s.Rescued != nil:
@@ -93,7 +98,8 @@ func (w Snapshot) isChange(r *v1alpha1.Run) bool { return !isShell(r) && w.isMut
 func retry(w Snapshot, d Decision) *v1alpha1.StackRetry {
 	last, deleted := w.lastChange(), w.Stack.DeletionTimestamp != nil
 	if d.Start != nil {
-		if started := (&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: d.Name}, Spec: *d.Start}); w.isChange(started) {
+		if started := (&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: d.Name}, Spec: *d.Start}); w.isChange(
+			started) {
 			last = started
 		}
 	}
@@ -126,7 +132,8 @@ func destroyStopped(w Snapshot) (Decision, bool) {
 	const again = "cairn apply %s recreates what is gone"
 	switch name := w.Stack.Name; last.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s continues the destroy, "+again, last.Name, messageOf(last), name, name)
+		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s continues the destroy, "+again,
+			last.Name, messageOf(last), name, name)
 	case v1alpha1.PhaseCanceled:
 		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, messageOf(last), name)
 	}
@@ -142,8 +149,8 @@ func lastRunFailed(w Snapshot) (Decision, bool) {
 	if last.Spec.Operation == v1alpha1.OperationDestroy {
 		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
 		if preventsDestroy(last) {
-			hint = fmt.Sprintf("a destroy uses the code of the last apply: remove prevent_destroy from the code and run cairn apply %s, "+
-				"then cairn destroy %s", w.Stack.Name, w.Stack.Name)
+			hint = fmt.Sprintf("a destroy uses the code of the last apply: remove prevent_destroy from the code and "+
+				"run cairn apply %s, then cairn destroy %s", w.Stack.Name, w.Stack.Name)
 		}
 	}
 	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, messageOf(last), hint)
@@ -174,7 +181,8 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	if last == nil || last.Status.Phase != v1alpha1.PhaseCanceled || !matchesCurrentInputs(w, last) {
 		return Decision{}, false
 	}
-	if foundNothing := last.Status.Plan == nil || !last.Status.Plan.Changes; foundNothing && appliedInputs(w) == w.Digest {
+	if foundNothing := last.Status.Plan == nil ||
+		!last.Status.Plan.Changes; foundNothing && appliedInputs(w) == w.Digest {
 		return Decision{}, false
 	}
 	hint := "" // the Run's message has the next step for an apply that ended early
@@ -203,7 +211,9 @@ func stateIsStranded(w Snapshot) (Decision, bool) {
 	if last == nil || w.changeUnderWay() != nil || !isStranded(last) || stateWasRestored(w, last) {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may then be created twice",
+	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn "+
+		"state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may "+
+		"then be created twice",
 		last.Name, messageOf(last), w.Stack.Name, last.Name)
 }
 
@@ -237,7 +247,8 @@ func isOfDeletion(w Snapshot, r *v1alpha1.Run) bool {
 		return false
 	}
 	deleted := w.Stack.DeletionTimestamp
-	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) || !r.Status.FinishedAt.Before(deleted)
+	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) ||
+		!r.Status.FinishedAt.Before(deleted)
 }
 
 // RunNamed returns a Run by name; nil when there is none.
@@ -255,11 +266,13 @@ func (w Snapshot) isReadOnly(r *v1alpha1.Run) bool {
 	if isShell(r) {
 		return !isStranded(r)
 	}
-	if r.Spec.PlanOptions.IsPartial() && !begun(r) && (r.Status.Phase.Finished() || r.Spec.Operation == v1alpha1.OperationPlan) {
+	if r.Spec.PlanOptions.IsPartial() && !begun(r) && (r.Status.Phase.Finished() ||
+		r.Spec.Operation == v1alpha1.OperationPlan) {
 		return true // a plan without all changes does not show what is declared
 	}
-	return runinfo.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
-		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
+	return runinfo.IsDriftCheck(r) ||
+		(r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
+			w.Stack.Spec.Apply != v1alpha1.ApplyNever)
 }
 
 // appliedAPart reports that an apply of a Run began whose plan did not have all changes of the code, so that what is

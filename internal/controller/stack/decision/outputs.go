@@ -12,7 +12,8 @@ func outputsAreForeign(w Snapshot) (Decision, bool) {
 	if w.Outputs.Foreign == "" {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonOutputsConflict, "%s exists and Cairn did not create it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
+	return stalled(v1alpha1.ReasonOutputsConflict, "%s exists and Cairn did not create it for this Stack, so it is "+
+		"left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
 }
 
 // outputsAreMissing writes outputs again that a user deleted, or that an object of the same name prevented until now.
@@ -34,8 +35,8 @@ func outputsCannotBeWritten(w Snapshot) (Decision, bool) {
 	if w.Outputs.Missing == "" || w.Stack.Spec.Apply != v1alpha1.ApplyNever || !written {
 		return Decision{}, false
 	}
-	d, ok := stalled(v1alpha1.ReasonOutputsFailed, "%s is missing, and an apply writes it, which spec.apply Never prevents: set "+
-		"spec.apply to Manual or Automatic, or remove it from spec.outputs", w.Outputs.Missing)
+	d, ok := stalled(v1alpha1.ReasonOutputsFailed, "%s is missing, and an apply writes it, which spec.apply Never "+
+		"prevents: set spec.apply to Manual or Automatic, or remove it from spec.outputs", w.Outputs.Missing)
 	d.NextDriftCheck = nextDriftCheck(w)
 	d.RequeueAfter = until(w, d.NextDriftCheck)
 	return d, ok
@@ -72,7 +73,8 @@ func outputsStep(r *v1alpha1.Run) *v1alpha1.Step {
 func outputs(w Snapshot) map[string]apiextensionsv1.JSON {
 	last := w.LatestRun()
 	switch {
-	case last == nil || w.latestRunMissing() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan, isShell(last), w.isRecorded(last):
+	case last == nil || w.latestRunMissing() || last.Status.Phase != v1alpha1.PhaseSucceeded ||
+		last.Spec.Operation == v1alpha1.OperationPlan, isShell(last), w.isRecorded(last):
 		return w.Stack.Status.Outputs
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
 		return nil

@@ -40,51 +40,64 @@ func TestAWholeRunFollowsAPartialOne(t *testing.T) {
 		after    string // spec.afterPartial of the Run that starts; "-" when none starts
 	}{
 		"a part of what was applied before": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)),
+			v1alpha1.ReasonRunning, "net-4",
 		},
 		"drift that was accepted": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", refreshing, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", refreshing, applyStarted)),
+			v1alpha1.ReasonRunning, "net-4",
 		},
 		"drift that was not accepted": {
-			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted), withRun("net-4", "Canceled", "sha256:now", refreshing, rejected)),
+			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted),
+				withRun("net-4", "Canceled", "sha256:now", refreshing, rejected)),
 			v1alpha1.ReasonApplied, "-",
 		},
 		"a part of a change": {
-			newSnapshot(applied("sha256:last"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:last"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted)),
+			v1alpha1.ReasonRunning, "net-4",
 		},
 		"known from the history alone": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted, func(r *v1alpha1.Run) {
-				r.Status.Plan.Partial = runinfo.Partial(r)
-			}), recordedInHistory), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted,
+				func(r *v1alpha1.Run) {
+					r.Status.Plan.Partial = runinfo.Partial(r)
+				}), recordedInHistory), v1alpha1.ReasonRunning, "net-4",
 		},
 		"the engine limited the plan": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", applyStarted, func(r *v1alpha1.Run) {
-				r.Status.Plan.Partial = "it defers a.b"
-			})), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", applyStarted,
+				func(r *v1alpha1.Run) {
+					r.Status.Plan.Partial = "it defers a.b"
+				})), v1alpha1.ReasonRunning, "net-4",
 		},
 		"the code has changed since": {
-			newSnapshot(applied("sha256:last"), withRun("net-4", "Succeeded", "sha256:last", targeted, applyStarted)), v1alpha1.ReasonRunning, "net-4",
+			newSnapshot(applied("sha256:last"), withRun("net-4", "Succeeded", "sha256:last", targeted, applyStarted)),
+			v1alpha1.ReasonRunning, "net-4",
 		},
 		"a whole one that replaces more": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", replacing, applyStarted)), v1alpha1.ReasonApplied, "-",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", replacing, applyStarted)),
+			v1alpha1.ReasonApplied, "-",
 		},
 		"the whole one that followed": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted), withRun("net-5", "Succeeded", "sha256:now", applyStarted)),
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Succeeded", "sha256:now", targeted, applyStarted),
+				withRun("net-5", "Succeeded", "sha256:now", applyStarted)),
 			v1alpha1.ReasonApplied, "-",
 		},
 		"a part that failed in the middle": {
-			newSnapshot(applied("sha256:now"), withRun("net-4", "Failed", "sha256:now", targeted, applyStarted)), v1alpha1.ReasonRunFailed, "-",
+			newSnapshot(applied("sha256:now"), withRun("net-4", "Failed", "sha256:now", targeted, applyStarted)),
+			v1alpha1.ReasonRunFailed, "-",
 		},
 		"a part that was rejected": {
-			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted), withRun("net-4", "Canceled", "sha256:now", targeted, rejected)),
+			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted),
+				withRun("net-4", "Canceled", "sha256:now", targeted, rejected)),
 			v1alpha1.ReasonApplied, "-",
 		},
 		"a part without changes": {
-			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted), withRun("net-4", "Succeeded", "sha256:now", targeted, noChanges)),
+			newSnapshot(applied("sha256:now"), withRun("net-3", "Succeeded", "sha256:now", applyStarted),
+				withRun("net-4", "Succeeded", "sha256:now", targeted, noChanges)),
 			v1alpha1.ReasonApplied, "-",
 		},
 		"a plan of a part, where nothing is applied": {
-			newSnapshot(never, withRun("net-3", "Succeeded", "sha256:now", planOperation), withRun("net-4", "Succeeded", "sha256:now", targeted, planOperation, noChanges)),
+			newSnapshot(never, withRun("net-3", "Succeeded", "sha256:now", planOperation),
+				withRun("net-4", "Succeeded", "sha256:now", targeted, planOperation, noChanges)),
 			v1alpha1.ReasonChangesPending, "-",
 		},
 	} {
@@ -109,30 +122,49 @@ func TestRequestsWithPlanOptions(t *testing.T) {
 		more      func(*Snapshot)
 		rejected  string
 	}{
-		"targets":                     {v1alpha1.OperationApply, anyTime + `"targets":["module.vpc"]}`, nil, ""},
-		"of a plan":                   {v1alpha1.OperationPlan, anyTime + `"excludes":["module.vpc"],"replace":["a.b"]}`, nil, ""},
-		"of an earlier request":       {v1alpha1.OperationApply, `{"requestedAt":"before","targets":["module.vpc"]}`, nil, `belongs to the request of "before": remove it`},
-		"of no request":               {v1alpha1.OperationApply, `{"targets":["module.vpc"]}`, nil, "belongs to the request of"},
-		"of a destroy":                {v1alpha1.OperationDestroy, anyTime + `"targets":["module.vpc"]}`, applied("sha256:now"), "and not for Destroy"},
-		"of a shell":                  {v1alpha1.OperationShell, anyTime + `"targets":["module.vpc"]}`, func(w *Snapshot) { w.AllowShell = true }, "and not for Shell"},
-		"not JSON":                    {v1alpha1.OperationApply, "module.vpc", nil, "is not the JSON of options"},
-		"an unknown option":           {v1alpha1.OperationApply, anyTime + `"target":["module.vpc"]}`, nil, `unknown field "target"`},
-		"none":                        {v1alpha1.OperationApply, anyTime + `"targets":[]}`, nil, "set targets, excludes, replace or refreshOnly"},
-		"an empty address":            {v1alpha1.OperationApply, anyTime + `"targets":[""]}`, nil, "an address is empty"},
-		"both targets and excludes":   {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"excludes":["a.c"]}`, nil, "cannot both be set"},
-		"too many":                    {v1alpha1.OperationApply, anyTime + `"targets":["a"` + strings.Repeat(`,"a"`, 50) + `]}`, nil, "the limit is 50"},
-		"Terraform excludes nothing":  {v1alpha1.OperationApply, anyTime + `"excludes":["a.b"]}`, terraform, "Terraform has no -exclude"},
-		"a Stack that is deleted":     {v1alpha1.OperationApply, anyTime + `"targets":["a.b"]}`, deleted, "a destroy has no options"},
-		"only a refresh":              {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, nil, ""},
-		"a refresh of Terraform":      {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, terraform, ""},
-		"a refresh and targets":       {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"targets":["a.b"]}`, nil, "refreshOnly cannot be combined"},
-		"a refresh and exclusions":    {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"excludes":["a.b"]}`, nil, "refreshOnly cannot be combined"},
-		"a refresh and a replacement": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"replace":["a.b"]}`, nil, "refreshOnly cannot be combined"},
-		"no refresh":                  {v1alpha1.OperationApply, anyTime + `"refreshOnly":false}`, nil, "set targets, excludes, replace or refreshOnly"},
-		"Terraform has the other two": {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"replace":["a.b"]}`, terraform, ""},
+		"targets": {v1alpha1.OperationApply, anyTime + `"targets":["module.vpc"]}`, nil, ""},
+		"of a plan": {v1alpha1.OperationPlan, anyTime +
+			`"excludes":["module.vpc"],"replace":["a.b"]}`, nil, ""},
+		"of an earlier request": {v1alpha1.OperationApply, `{"requestedAt":"before","targets":["module.vpc"]}`,
+			nil, `belongs to the request of "before": remove it`},
+		"of no request": {v1alpha1.OperationApply, `{"targets":["module.vpc"]}`, nil,
+			"belongs to the request of"},
+		"of a destroy": {v1alpha1.OperationDestroy, anyTime + `"targets":["module.vpc"]}`,
+			applied("sha256:now"), "and not for Destroy"},
+		"of a shell": {v1alpha1.OperationShell, anyTime + `"targets":["module.vpc"]}`, func(w *Snapshot) {
+			w.AllowShell = true
+		}, "and not for Shell"},
+		"not JSON": {v1alpha1.OperationApply, "module.vpc", nil, "is not the JSON of options"},
+		"an unknown option": {v1alpha1.OperationApply, anyTime + `"target":["module.vpc"]}`, nil,
+			`unknown field "target"`},
+		"none": {v1alpha1.OperationApply, anyTime + `"targets":[]}`, nil,
+			"set targets, excludes, replace or refreshOnly"},
+		"an empty address": {v1alpha1.OperationApply, anyTime + `"targets":[""]}`, nil,
+			"an address is empty"},
+		"both targets and excludes": {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"excludes":["a.c"]}`, nil,
+			"cannot both be set"},
+		"too many": {v1alpha1.OperationApply, anyTime + `"targets":["a"` +
+			strings.Repeat(`,"a"`, 50) + `]}`, nil, "the limit is 50"},
+		"Terraform excludes nothing": {v1alpha1.OperationApply, anyTime + `"excludes":["a.b"]}`, terraform,
+			"Terraform has no -exclude"},
+		"a Stack that is deleted": {v1alpha1.OperationApply, anyTime + `"targets":["a.b"]}`, deleted,
+			"a destroy has no options"},
+		"only a refresh":         {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, nil, ""},
+		"a refresh of Terraform": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true}`, terraform, ""},
+		"a refresh and targets": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"targets":["a.b"]}`, nil,
+			"refreshOnly cannot be combined"},
+		"a refresh and exclusions": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"excludes":["a.b"]}`,
+			nil, "refreshOnly cannot be combined"},
+		"a refresh and a replacement": {v1alpha1.OperationApply, anyTime + `"refreshOnly":true,"replace":["a.b"]}`, nil,
+			"refreshOnly cannot be combined"},
+		"no refresh": {v1alpha1.OperationApply, anyTime + `"refreshOnly":false}`, nil,
+			"set targets, excludes, replace or refreshOnly"},
+		"Terraform has the other two": {v1alpha1.OperationApply, anyTime + `"targets":["a.b"],"replace":["a.b"]}`,
+			terraform, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newSnapshot(withRequest(tt.operation), annotate(v1alpha1.RequestedPlanOptionsAnnotation, tt.options), applied("sha256:now"))
+			w := newSnapshot(withRequest(tt.operation), annotate(v1alpha1.RequestedPlanOptionsAnnotation, tt.options),
+				applied("sha256:now"))
 			if tt.more != nil {
 				tt.more(&w)
 			}

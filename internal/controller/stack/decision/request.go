@@ -33,7 +33,8 @@ func PendingRequest(w Snapshot) (runinfo.Request, bool) {
 func isReservedNotCreated(w Snapshot) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.ReservedRun
-	if w.ActiveRun() != nil || !runinfo.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected || n == nil ||
+	if w.ActiveRun() != nil || !runinfo.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected ||
+		n == nil ||
 		n.Name != s.CurrentRun || runinfo.Number(n.Name) <= highestCreatedNumber(w) ||
 		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
 		return false
@@ -113,7 +114,8 @@ func requestedDestroy(w Snapshot, q runinfo.Request) (Decision, bool) {
 		d.RequeueAfter = time.Minute
 		return d, true
 	}
-	return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: w.State.Status.InputsDigest})
+	return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy,
+		InputsDigest: w.State.Status.InputsDigest})
 }
 
 // destroyIsNext reports a requested destroy while a Run is under way.
@@ -133,7 +135,8 @@ func destroyIsNext(w Snapshot, q runinfo.Request, r *v1alpha1.Run) (Decision, bo
 
 // requestedRun is the start of a Run that a user requested.
 func requestedRun(w Snapshot, q runinfo.Request) Decision {
-	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision, PlanOptions: q.Options}
+	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision,
+		PlanOptions: q.Options}
 	if q.Operation == v1alpha1.OperationApply {
 		spec.Operation = operation(w)
 	}

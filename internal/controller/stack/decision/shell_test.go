@@ -20,47 +20,63 @@ func allowed(w *Snapshot) { w.AllowShell = true }
 func TestShellRequests(t *testing.T) {
 	decide(t, map[string]decision{
 		"a shell starts, and the status is kept": {
-			snapshot: newSnapshot(allowed, isApplied, withRequest("Shell")), start: "Shell net-2", ready: "True", reason: "Applied",
+			snapshot: newSnapshot(allowed, isApplied, withRequest("Shell")), start: "Shell net-2", ready: "True",
+			reason: "Applied",
 		},
 		"a reserved drift check is not a shell that was requested long ago": {
-			snapshot: newSnapshot(allowed, checks("Report"), isApplied, withRequest("Shell"), withHandledRequest, reservedFor("net-2", "Plan", "Drift")), start: "Plan net-3", ready: "True", reason: "Applied",
+			snapshot: newSnapshot(allowed, checks("Report"), isApplied, withRequest("Shell"), withHandledRequest,
+				reservedFor("net-2", "Plan", "Drift")), start: "Plan net-3", ready: "True", reason: "Applied",
 		},
 		"a shell is rejected without --allow-shell": {
 			snapshot: newSnapshot(isApplied, withRequest("Shell")), ready: "True", reason: "Applied",
 		},
 		"a shell waits for the Run under way": {
-			snapshot: newSnapshot(allowed, withRun("net-1", "AwaitingApproval", "sha256:now", withReason("AwaitingApproval")), withRequest("Shell")), ready: "False", reason: "AwaitingApproval",
+			snapshot: newSnapshot(allowed, withRun("net-1", "AwaitingApproval", "sha256:now",
+				withReason("AwaitingApproval")), withRequest("Shell")), ready: "False", reason: "AwaitingApproval",
 		},
 		"the status is kept during a shell": {
-			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation), lastRun("net-2")), ready: "True", reason: "Applied",
+			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation),
+				lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a request that waits for the shell is reported": {
-			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation), lastRun("net-2"), withRequest("Apply")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell: requested by alice",
+			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:now", shellOperation),
+				lastRun("net-2"), withRequest("Apply")), ready: "Unknown", reason: "Running",
+			message: "Run net-2 holds a shell: requested by alice",
 		},
 		"a change that waits for the shell is reported": {
-			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:old", shellOperation), lastRun("net-2")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell",
+			snapshot: newSnapshot(allowed, isApplied, withRun("net-2", "Shell", "sha256:old", shellOperation),
+				lastRun("net-2")), ready: "Unknown", reason: "Running", message: "Run net-2 holds a shell",
 		},
 		"a shell that ended does not change the status": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", shellOperation)), ready: "True", reason: "Applied",
+			snapshot: newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", shellOperation)),
+			ready:    "True", reason: "Applied",
 		},
 		"a shell that failed does not change the status": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "Failed", "sha256:now", shellOperation, withReason("PodLost"))), ready: "True", reason: "Applied",
+			snapshot: newSnapshot(isApplied, withRun("net-2", "Failed", "sha256:now", shellOperation,
+				withReason("PodLost"))), ready: "True", reason: "Applied",
 		},
 		"a canceled shell keeps the earlier failure": {
-			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now"), withRun("net-2", "Canceled", "sha256:now", shellOperation, withReason("Canceled"))), ready: "False", reason: "RunFailed", message: "Run net-1 failed", stalled: true,
+			snapshot: newSnapshot(withRun("net-1", "Failed", "sha256:now"),
+				withRun("net-2", "Canceled", "sha256:now", shellOperation, withReason("Canceled"))), ready: "False",
+			reason: "RunFailed", message: "Run net-1 failed", stalled: true,
 		},
 		"the apply that was due is started after a shell": {
-			snapshot: newSnapshot(withRun("net-1", "Superseded", "sha256:now"), withRun("net-2", "Succeeded", "sha256:now", shellOperation)), start: "Apply net-3", ready: "Unknown", reason: "Running",
+			snapshot: newSnapshot(withRun("net-1", "Superseded", "sha256:now"),
+				withRun("net-2", "Succeeded", "sha256:now", shellOperation)), start: "Apply net-3", ready: "Unknown",
+			reason: "Running",
 		},
 		"a state that a shell lost has to be restored": {
-			snapshot: newSnapshot(isApplied, withRun("net-2", "Failed", "sha256:now", shellOperation, withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved", message: "cairn state recover net", stalled: true,
+			snapshot: newSnapshot(isApplied, withRun("net-2", "Failed", "sha256:now", shellOperation,
+				withReason("StateNotSaved"))), ready: "False", reason: "StateNotSaved",
+			message: "cairn state recover net", stalled: true,
 		},
 	})
 }
 
 func TestShellIsNotADriftCheck(t *testing.T) {
 	before := lastCheckedAt(newSnapshot(isApplied))
-	if after := lastCheckedAt(newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", shellOperation, ago(time.Minute)))); !after.Equal(before) {
+	if after := lastCheckedAt(newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", shellOperation,
+		ago(time.Minute)))); !after.Equal(before) {
 		t.Errorf("last checked at %s, and after a shell at %s", before, after)
 	}
 }

@@ -18,8 +18,8 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
-	// Effective is the Stack with the values of the VariableSets that select it, which its status names; what inputs are
-	// read from. It is never written.
+	// Effective is the Stack with the values of the VariableSets that select it, which its status names; what inputs
+	// are read from. It is never written.
 	Effective *v1alpha1.Stack
 	// OfSets has the objects that the inputs are read from, as kind/name: true if only VariableSets name it.
 	OfSets map[string]bool
@@ -60,8 +60,8 @@ type Snapshot struct {
 	Leftover Leftover
 	// LastInputs is the document of the newest Run's inputs, to detect what changed since; nil when there is none.
 	LastInputs *inputs.Document
-	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only when
-	// a Run is due or asked for.
+	// Dependencies are the Stacks that go first, as they stand now, up to the first that is waited for; gathered only
+	// when a Run is due or asked for.
 	Dependencies []Dependency
 	// Claims decide which code the Stack has, by ChooseCommit.
 	Claims
@@ -193,7 +193,8 @@ func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
 }
 
 func (w Snapshot) isMutating(r *v1alpha1.Run) bool {
-	return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
+	return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy ||
+		r.Status.Phase != v1alpha1.PhaseSuperseded)
 }
 
 // lastDeployRun is the newest Run of what was declared; nil when there is none.
@@ -274,7 +275,8 @@ func isEmpty(state *v1alpha1.State, destroyed bool) bool {
 		return true
 	}
 	s := state.Status
-	held := s.Lock != nil && (s.Lock.Run != "" || s.Lock.By != "") // one without either is that of the end that has begun
+	// one without either is that of the end that has begun
+	held := s.Lock != nil && (s.Lock.Run != "" || s.Lock.By != "")
 	return !held && s.Rescued == nil && (s.Resources == 0 || (s.Resources < 0 && destroyed))
 }
 
@@ -283,5 +285,6 @@ func (w Snapshot) LastRunDestroyed() bool { return destroyedAll(w.latestBesideRe
 
 // destroyedAll reports that a Run was a destroy and succeeded.
 func destroyedAll(last *v1alpha1.Run) bool {
-	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseSucceeded
+	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy &&
+		last.Status.Phase == v1alpha1.PhaseSucceeded
 }

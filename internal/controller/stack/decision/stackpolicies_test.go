@@ -22,17 +22,21 @@ func TestCauseOfChangedStackPolicies(t *testing.T) {
 		want, message string
 		unknown       bool
 	}{
-		"one selects the Stack from now on": {nil, []v1alpha1.AppliedStackPolicy{prod}, nil, rules(""), "StackPolicy", "StackPolicy prod changed", true},
-		"one is gone":                       {[]v1alpha1.AppliedStackPolicy{prod}, nil, rules(""), nil, "StackPolicy", "StackPolicy prod changed", true},
-		"the text of its policies":          {[]v1alpha1.AppliedStackPolicy{prod}, []v1alpha1.AppliedStackPolicy{prod}, rules("a"), rules("b"), "Spec", "spec.policies changed", false},
+		"one selects the Stack from now on": {nil, []v1alpha1.AppliedStackPolicy{prod}, nil, rules(""), "StackPolicy",
+			"StackPolicy prod changed", true},
+		"one is gone": {[]v1alpha1.AppliedStackPolicy{prod}, nil, rules(""), nil, "StackPolicy",
+			"StackPolicy prod changed", true},
+		"the text of its policies": {[]v1alpha1.AppliedStackPolicy{prod}, []v1alpha1.AppliedStackPolicy{prod},
+			rules("a"), rules("b"), "Spec", "spec.policies changed", false},
 		"a policy of the Stack, and windows": {
 			nil, []v1alpha1.AppliedStackPolicy{windows}, nil, rules(""), "Spec", "spec.policies changed", false,
 		},
 	} {
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2}}
 		stack.Status = v1alpha1.StackStatus{
-			ObservedGeneration: 2, InputsDigest: "sha256:old", AppliedInputsDigest: "sha256:old", StackPolicies: tt.before,
-			Unapplied: &v1alpha1.Unapplied{Generation: 2, InputsDigest: "sha256:old"},
+			ObservedGeneration: 2, InputsDigest: "sha256:old", AppliedInputsDigest: "sha256:old",
+			StackPolicies: tt.before,
+			Unapplied:     &v1alpha1.Unapplied{Generation: 2, InputsDigest: "sha256:old"},
 		}
 		effective := stack.DeepCopy()
 		effective.Status.StackPolicies = tt.now
@@ -45,7 +49,8 @@ func TestCauseOfChangedStackPolicies(t *testing.T) {
 		if c := causeOf(w); string(c.Type) != tt.want || c.Message != tt.message {
 			t.Errorf("%s: %+v", title, c)
 		}
-		if u := unapplied(w); (u.Unknown != "") != tt.unknown || tt.unknown && !strings.Contains(u.Unknown, "StackPolicy prod") {
+		if u := unapplied(w); (u.Unknown != "") != tt.unknown ||
+			tt.unknown && !strings.Contains(u.Unknown, "StackPolicy prod") {
 			t.Errorf("%s: %q", title, u.Unknown)
 		}
 		if got := Status(w, Decision{}).StackPolicies; len(got) != len(tt.now) {

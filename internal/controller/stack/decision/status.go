@@ -31,7 +31,8 @@ func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 			s.VariableSets, s.StackPolicies = w.Effective.Status.VariableSets, w.Effective.Status.StackPolicies
 		}
 	}
-	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) { // the name of a Run stays reserved while its request is pending
+	// the name of a Run stays reserved while its request is pending
+	if _, waits := PendingRequest(w); !waits || !isReservedNotCreated(w) {
 		s.CurrentRun = ""
 	}
 	if last := w.LatestRun(); last != nil {
@@ -129,7 +130,8 @@ func builtImage(w Snapshot) *v1alpha1.BuiltImage {
 func appliedImage(w Snapshot) *v1alpha1.BuiltImage {
 	last := w.LatestRun()
 	switch {
-	case last == nil || w.ActiveRun() != nil || w.latestRunMissing() || w.isRecorded(last) || w.isReadOnly(last) || last.Status.Phase != v1alpha1.PhaseSucceeded,
+	case last == nil || w.ActiveRun() != nil || w.latestRunMissing() || w.isRecorded(last) || w.isReadOnly(last) ||
+		last.Status.Phase != v1alpha1.PhaseSucceeded,
 		last.Spec.Operation == v1alpha1.OperationPlan && last.Status.Plan.Changes:
 		return w.Stack.Status.AppliedImage
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
@@ -160,8 +162,9 @@ func wholeRepositoryCondition(w Snapshot) *metav1.Condition {
 	}
 	return &metav1.Condition{
 		Type: v1alpha1.ConditionWholeRepository, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReadsUnknown,
-		Message: fmt.Sprintf("the code names what is not known before the engine runs (%s%s), so every commit to Repository %s plans this Stack; "+
-			"literal paths limit that to commits which change what it uses", strings.Join(named, "; "), more, git.Repository.Name),
+		Message: fmt.Sprintf("the code names what is not known before the engine runs (%s%s), so every commit to "+
+			"Repository %s plans this Stack; literal paths limit that to commits which change what it uses",
+			strings.Join(named, "; "), more, git.Repository.Name),
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 	}
 }
@@ -174,7 +177,8 @@ func environmentCondition(w Snapshot) *metav1.Condition {
 	}
 	message := "remove from spec.env what the engine does not get: " + strings.Join(w.IgnoredEnv, "; ")
 	return &metav1.Condition{
-		Type: v1alpha1.ConditionEnvironmentIgnored, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonVariablesWithheld,
+		Type: v1alpha1.ConditionEnvironmentIgnored, Status: metav1.ConditionTrue,
+		Reason:             v1alpha1.ReasonVariablesWithheld,
 		Message:            runinfo.Clip(message, longestMessage),
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 	}
@@ -197,7 +201,8 @@ func untrackedCondition(w Snapshot) *metav1.Condition {
 // is none. An apply that succeeded ends it: the user who approved it was warned.
 func lastRunWithOrphans(w Snapshot) *v1alpha1.Run {
 	last := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
-	if last == nil || len(last.Status.Plan.Untracked) == 0 || (last.Status.Phase == v1alpha1.PhaseSucceeded && begun(last)) {
+	if last == nil || len(last.Status.Plan.Untracked) == 0 ||
+		(last.Status.Phase == v1alpha1.PhaseSucceeded && begun(last)) {
 		return nil
 	}
 	return last

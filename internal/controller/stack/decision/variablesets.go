@@ -131,5 +131,6 @@ func ofVariableSets(names []string) v1alpha1.Cause {
 	if len(names) > most {
 		names = append(names[:most:most], "and others")
 	}
-	return v1alpha1.Cause{Type: v1alpha1.CauseVariableSet, Message: "VariableSet " + strings.Join(names, ", ") + " changed"}
+	return v1alpha1.Cause{Type: v1alpha1.CauseVariableSet, Message: "VariableSet " + strings.Join(names, ", ") +
+		" changed"}
 }

@@ -26,7 +26,8 @@ func valuesOf(texts ...string) (list []v1alpha1.Variable) {
 func fromSets(texts ...string) (sets []v1alpha1.AppliedVariableSet) {
 	for _, text := range texts {
 		name, names, _ := strings.Cut(text, ":")
-		sets = append(sets, v1alpha1.AppliedVariableSet{Name: name, Generation: 1, Variables: strings.Split(names, ",")})
+		sets = append(sets, v1alpha1.AppliedVariableSet{Name: name, Generation: 1,
+			Variables: strings.Split(names, ",")})
 	}
 	return sets
 }
@@ -41,22 +42,39 @@ func TestCauseOfChangedVariableSets(t *testing.T) {
 		want, message string
 		by            bool // the user who changed the Stack last
 	}{
-		"a value of a set":                 {nil, fromSets("prod:region"), fromSets("prod:region"), []string{"region=a"}, []string{"region=b"}, nil, nil, "VariableSet", "VariableSet prod changed", false},
-		"a set that selects it from now":   {[]string{"own=1"}, nil, fromSets("prod:region"), []string{"own=1"}, []string{"own=1", "region=b"}, nil, nil, "VariableSet", "VariableSet prod changed", false},
-		"a set that is gone":               {nil, fromSets("prod:region"), nil, []string{"region=a"}, nil, nil, nil, "VariableSet", "VariableSet prod changed", false},
-		"a variable of the Stack":          {[]string{"own=2"}, fromSets("prod:region"), fromSets("prod:region"), []string{"own=1", "region=a"}, []string{"own=2", "region=a"}, nil, nil, "Spec", "spec.variables changed", true},
-		"both":                             {[]string{"own=2"}, fromSets("prod:region"), fromSets("prod:region"), []string{"own=1", "region=a"}, []string{"own=2", "region=b"}, nil, nil, "Spec", "spec.variables changed", true},
-		"the Stack takes over the name":    {[]string{"region=b"}, fromSets("prod:region"), fromSets("prod:"), []string{"region=a"}, []string{"region=b"}, nil, nil, "Spec", "spec.variables changed", true},
-		"a Secret that only sets name":     {nil, nil, nil, nil, nil, map[string]string{"Secret/a": "2"}, map[string]bool{"Secret/a": true}, "VariableSet", "Secret a changed", false},
-		"a Secret that the Stack has too":  {nil, nil, nil, nil, nil, map[string]string{"Secret/a": "2"}, map[string]bool{"Secret/a": false}, "Variables", "Secret a changed", false},
-		"the order of its own variables":   {[]string{"b=1", "a=1"}, nil, nil, []string{"a=1", "b=1"}, []string{"b=1", "a=1"}, nil, nil, "Spec", "spec.variables changed", true},
-		"a variable of no known origin":    {nil, nil, nil, []string{"x=1"}, nil, nil, nil, "Spec", "spec.variables changed", false},
-		"two sets, each with a new value":  {nil, fromSets("b:y", "a:x"), fromSets("b:y", "a:x"), []string{"x=1", "y=1"}, []string{"x=2", "y=2"}, nil, nil, "VariableSet", "VariableSet a, b changed", false},
-		"only the names of a set's others": {nil, fromSets("prod:region,zone"), fromSets("prod:region"), []string{"region=a", "zone=a"}, []string{"region=a"}, nil, nil, "VariableSet", "VariableSet prod changed", false},
+		"a value of a set": {nil, fromSets("prod:region"), fromSets("prod:region"),
+			[]string{"region=a"}, []string{"region=b"}, nil, nil, "VariableSet", "VariableSet prod changed", false},
+		"a set that selects it from now": {[]string{"own=1"}, nil, fromSets("prod:region"), []string{"own=1"},
+			[]string{"own=1", "region=b"}, nil, nil, "VariableSet", "VariableSet prod changed", false},
+		"a set that is gone": {nil, fromSets("prod:region"), nil, []string{"region=a"}, nil, nil, nil,
+			"VariableSet", "VariableSet prod changed", false},
+		"a variable of the Stack": {[]string{"own=2"}, fromSets("prod:region"), fromSets("prod:region"),
+			[]string{"own=1", "region=a"}, []string{"own=2", "region=a"}, nil, nil, "Spec", "spec.variables changed",
+			true},
+		"both": {[]string{"own=2"}, fromSets("prod:region"), fromSets("prod:region"),
+			[]string{"own=1", "region=a"}, []string{"own=2", "region=b"}, nil, nil, "Spec", "spec.variables changed",
+			true},
+		"the Stack takes over the name": {[]string{"region=b"}, fromSets("prod:region"), fromSets("prod:"),
+			[]string{"region=a"}, []string{"region=b"}, nil, nil, "Spec", "spec.variables changed", true},
+		"a Secret that only sets name": {nil, nil, nil, nil, nil, map[string]string{"Secret/a": "2"},
+			map[string]bool{"Secret/a": true}, "VariableSet", "Secret a changed", false},
+		"a Secret that the Stack has too": {nil, nil, nil, nil, nil, map[string]string{"Secret/a": "2"},
+			map[string]bool{"Secret/a": false}, "Variables", "Secret a changed", false},
+		"the order of its own variables": {[]string{"b=1", "a=1"}, nil, nil, []string{"a=1", "b=1"},
+			[]string{"b=1", "a=1"}, nil, nil, "Spec", "spec.variables changed", true},
+		"a variable of no known origin": {nil, nil, nil, []string{"x=1"}, nil, nil, nil, "Spec",
+			"spec.variables changed", false},
+		"two sets, each with a new value": {nil, fromSets("b:y", "a:x"), fromSets("b:y", "a:x"),
+			[]string{"x=1", "y=1"}, []string{"x=2", "y=2"}, nil, nil, "VariableSet", "VariableSet a, b changed", false},
+		"only the names of a set's others": {nil, fromSets("prod:region,zone"), fromSets("prod:region"),
+			[]string{"region=a", "zone=a"}, []string{"region=a"}, nil, nil, "VariableSet", "VariableSet prod changed",
+			false},
 	} {
 		t.Run(title, func(t *testing.T) {
-			stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2, Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "ann"}}}
-			stack.Status.ObservedGeneration, stack.Spec.Variables, stack.Status.VariableSets = 2, valuesOf(tt.own...), tt.before
+			stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2,
+				Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "ann"}}}
+			stack.Status.ObservedGeneration, stack.Spec.Variables, stack.Status.VariableSets = 2, valuesOf(
+				tt.own...), tt.before
 			effective := stack.DeepCopy()
 			effective.Status.VariableSets = tt.now
 			run := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"}}
@@ -85,21 +103,26 @@ func TestContributorsOfVariableSetsAreUnknown(t *testing.T) {
 		digest      string
 		unknown     bool
 	}{
-		"a set selects the Stack from now":        {nil, fromSets("prod:region"), "sha256:new", true},
-		"a set selects it no more":                {fromSets("prod:region"), nil, "sha256:new", true},
-		"another set of the same name":            {fromSets("prod:region"), []v1alpha1.AppliedVariableSet{{Name: "prod", UID: "other", Generation: 1, Variables: []string{"region"}}}, "sha256:new", true},
-		"the sets are the same, and code changed": {fromSets("prod:region"), fromSets("prod:region"), "sha256:new", false},
-		"a set changed no input":                  {nil, fromSets("prod:region"), "sha256:old", false},
+		"a set selects the Stack from now": {nil, fromSets("prod:region"), "sha256:new", true},
+		"a set selects it no more":         {fromSets("prod:region"), nil, "sha256:new", true},
+		"another set of the same name": {fromSets("prod:region"),
+			[]v1alpha1.AppliedVariableSet{{Name: "prod", UID: "other", Generation: 1, Variables: []string{"region"}}},
+			"sha256:new", true},
+		"the sets are the same, and code changed": {fromSets("prod:region"), fromSets("prod:region"), "sha256:new",
+			false},
+		"a set changed no input": {nil, fromSets("prod:region"), "sha256:old", false},
 	} {
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2}}
 		stack.Status = v1alpha1.StackStatus{
-			ObservedGeneration: 2, InputsDigest: "sha256:old", AppliedInputsDigest: "sha256:old", VariableSets: tt.before,
-			Unapplied: &v1alpha1.Unapplied{Generation: 2, InputsDigest: "sha256:old"},
+			ObservedGeneration: 2, InputsDigest: "sha256:old", AppliedInputsDigest: "sha256:old",
+			VariableSets: tt.before,
+			Unapplied:    &v1alpha1.Unapplied{Generation: 2, InputsDigest: "sha256:old"},
 		}
 		effective := stack.DeepCopy()
 		effective.Status.VariableSets = tt.now
 		w := Snapshot{Stack: stack, Effective: effective, Digest: tt.digest}
-		if u := unapplied(w); (u.Unknown != "") != tt.unknown || tt.unknown && !strings.Contains(u.Unknown, "VariableSet prod") {
+		if u := unapplied(w); (u.Unknown != "") != tt.unknown ||
+			tt.unknown && !strings.Contains(u.Unknown, "VariableSet prod") {
 			t.Errorf("%s: %q", title, u.Unknown)
 		}
 	}
@@ -109,7 +132,8 @@ func TestContributorsOfVariableSetsAreUnknown(t *testing.T) {
 // of a VariableSet that arrives with a problem would be forgotten.
 func TestStatusNamesTheVariableSetsOfItsInputs(t *testing.T) {
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 2}}
-	stack.Status = v1alpha1.StackStatus{ObservedGeneration: 2, InputsDigest: "sha256:old", VariableSets: fromSets("old:a")}
+	stack.Status = v1alpha1.StackStatus{ObservedGeneration: 2, InputsDigest: "sha256:old",
+		VariableSets: fromSets("old:a")}
 	effective := stack.DeepCopy()
 	effective.Status.VariableSets = fromSets("new:a")
 	for problem, want := range map[bool]string{true: "old", false: "new"} {

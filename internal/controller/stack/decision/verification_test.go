@@ -54,7 +54,8 @@ func TestDriftCheckOfAStage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(c.snapshot)
-			starts := d.Start != nil && d.Start.Operation == v1alpha1.OperationPlan && d.Start.Cause.Type == v1alpha1.CauseDrift
+			starts := d.Start != nil && d.Start.Operation == v1alpha1.OperationPlan &&
+				d.Start.Cause.Type == v1alpha1.CauseDrift
 			if starts != c.starts {
 				t.Fatalf("a check starts: %t, want %t (%s: %s)", starts, c.starts, d.Reason, d.Message)
 			}
@@ -75,7 +76,8 @@ func TestRunThatCheckedAStack(t *testing.T) {
 	}{
 		"an apply": {newSnapshot(isApplied), ""},
 		"an apply of a plan without changes": {
-			newSnapshot(applied("sha256:now"), state(3), withRun("net-1", "Succeeded", "sha256:now", noChanges)), "net-1",
+			newSnapshot(applied("sha256:now"), state(3), withRun("net-1", "Succeeded", "sha256:now", noChanges)),
+			"net-1",
 		},
 		"a drift check": {
 			newSnapshot(isApplied, withRun("net-2", "Succeeded", "sha256:now", driftCheck)), "net-2",
@@ -97,7 +99,8 @@ func TestRunThatCheckedAStack(t *testing.T) {
 			newSnapshot(checkedByRun("net-2"), isApplied, withRun("net-3", "Failed", "sha256:now")), "",
 		},
 		"a check that failed later": {
-			newSnapshot(checkedByRun("net-2"), isApplied, withRun("net-3", "Failed", "sha256:now", driftCheck)), "net-2",
+			newSnapshot(checkedByRun("net-2"), isApplied, withRun("net-3", "Failed", "sha256:now", driftCheck)),
+			"net-2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,8 +40,9 @@ func checkBackendOf(b *v1alpha1.Backend, engine v1alpha1.EngineName) *decision.P
 	if b == nil || !b.FromCode || b.Type == "" || engine != v1alpha1.EngineTerragrunt {
 		return nil
 	}
-	return &decision.Problem{Reason: v1alpha1.ReasonBackendInvalid, Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
-		"which generates the backend block: leave out one of the two"}
+	return &decision.Problem{Reason: v1alpha1.ReasonBackendInvalid,
+		Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
+			"which generates the backend block: leave out one of the two"}
 }
 
 // stateElsewhere stops a Stack whose backend was removed from its spec while the state is there: Cairn's copy may be
@@ -52,6 +53,7 @@ func stateElsewhere(w *decision.Snapshot) *decision.Problem {
 	}
 	in := w.State.Status.Backend
 	return &decision.Problem{Reason: v1alpha1.ReasonBackendMigrationRequired, Message: fmt.Sprintf(
-		"the state is in backend %s (serial %d when it was last seen), and spec.backend is gone: put it back, or let Cairn keep the state with cairn state migrate %s",
+		"the state is in backend %s (serial %d when it was last seen), and spec.backend is gone: put it back, or let "+
+			"Cairn keep the state with cairn state migrate %s",
 		in.Type, in.Serial, w.Stack.Name)}
 }

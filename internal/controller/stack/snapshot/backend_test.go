@@ -13,18 +13,29 @@ import (
 
 func TestErrorsOfABackend(t *testing.T) {
 	text := func(s string) apiextensionsv1.JSON { return apiextensionsv1.JSON{Raw: []byte(`"` + s + `"`)} }
-	elsewhere := &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}}
+	elsewhere := &v1alpha1.State{
+		Status: v1alpha1.StateStatus{Version: 3, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}}
 	for name, test := range map[string]struct {
 		spec  v1alpha1.StackSpec
 		state *v1alpha1.State
 		want  string
 	}{
-		"Cairn's":                               {v1alpha1.StackSpec{}, &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3}}, ""},
-		"all required arguments":                {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, elsewhere, ""},
-		"a missing argument":                    {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs"}}, nil, "BackendInvalid spec.backend: backend gcs needs config.bucket"},
-		"an argument that a Secret may contain": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", ConfigFrom: []v1alpha1.BackendConfig{{}}}}, nil, ""},
-		"an environment variable instead":       {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "http"}, Env: []corev1.EnvVar{{Name: "TF_HTTP_ADDRESS"}}}, nil, ""},
-		"a secret in plain text": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "pg", Config: map[string]apiextensionsv1.JSON{"conn_str": text("x")}}}, nil,
+		"Cairn's": {v1alpha1.StackSpec{},
+			&v1alpha1.State{Status: v1alpha1.StateStatus{Version: 3}}, ""},
+		"all required arguments": {
+			v1alpha1.StackSpec{
+				Backend: &v1alpha1.Backend{Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}},
+			elsewhere, ""},
+		"a missing argument": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs"}}, nil,
+			"BackendInvalid spec.backend: backend gcs needs config.bucket"},
+		"an argument that a Secret may contain": {
+			v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "gcs", ConfigFrom: []v1alpha1.BackendConfig{{}}}}, nil,
+			""},
+		"an environment variable instead": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "http"},
+			Env: []corev1.EnvVar{{Name: "TF_HTTP_ADDRESS"}}}, nil, ""},
+		"a secret in plain text": {v1alpha1.StackSpec{
+			Backend: &v1alpha1.Backend{Type: "pg", Config: map[string]apiextensionsv1.JSON{"conn_str": text("x")}}},
+			nil,
 			"BackendInvalid spec.backend: config.conn_str is a secret"},
 		"the backend of the code": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
 		"the backend of the code, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",

@@ -66,8 +66,9 @@ func buildIsAllowed(w *decision.Snapshot) *decision.Problem {
 	if w.Stack.Spec.Runner.Build == nil || w.AllowBuild {
 		return nil
 	}
-	return &decision.Problem{Reason: v1alpha1.ReasonBuildNotAllowed, Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
-		"(runner.build.enabled of the chart, --allow-image-builds), or name an image in spec.runner.image"}
+	return &decision.Problem{Reason: v1alpha1.ReasonBuildNotAllowed,
+		Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
+			"(runner.build.enabled of the chart, --allow-image-builds), or name an image in spec.runner.image"}
 }
 
 // gatherImage puts what an image is built from, of the same version as the code, into the document.

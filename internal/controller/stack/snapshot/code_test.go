@@ -14,7 +14,8 @@ func TestImageBuildsNeedPermission(t *testing.T) {
 		t.Error("a Stack without a build is rejected")
 	}
 	w.Stack.Spec.Runner.Build = &v1alpha1.Build{}
-	if p := buildIsAllowed(w); p == nil || p.Reason != "BuildNotAllowed" || !strings.Contains(p.Message, "--allow-image-builds") {
+	if p := buildIsAllowed(w); p == nil || p.Reason != "BuildNotAllowed" ||
+		!strings.Contains(p.Message, "--allow-image-builds") {
 		t.Errorf("%+v", p)
 	}
 	w.AllowBuild = true

@@ -29,13 +29,15 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 		// The user who chose another source is one of the contributors: all that is there now is their change.
 		commits.Base, inclusive = w.Commit.ID, true
 	case errors.Is(err, git.ErrNoRef):
-		commits.Unknown = fmt.Sprintf("commit %.7s, after which commits are not applied, is not in the repository any more", since)
+		commits.Unknown = fmt.Sprintf("commit %.7s, after which commits are not applied, is not in the "+
+			"repository any more", since)
 	case errors.Is(err, git.ErrTooLarge):
 		commits.Unknown = err.Error()
 	case err != nil:
 		return fmt.Errorf("list the authors of commits: %w", err)
 	case len(found.Unexplained) > 0:
-		commits.Unknown = fmt.Sprintf("no commit since %.7s explains the change of %q: the history of the branch was rewritten, or older code was merged",
+		commits.Unknown = fmt.Sprintf("no commit since %.7s explains the change of %q: the history of the branch was "+
+			"rewritten, or older code was merged",
 			since, found.Unexplained[0])
 	}
 	people := found.Users
@@ -54,8 +56,9 @@ func (g *Gatherer) GatherCommits(ctx context.Context, w *decision.Snapshot) erro
 	return nil
 }
 
-// contributors returns who wrote the commits after one that is applied: of a pull request that holds the Stack, also who
-// has a commit in it. What the base changed since the head was branched off is explained by the commits of the base.
+// contributors returns who wrote the commits after one that is applied: of a pull request that holds the Stack, also
+// who has a commit in it. What the base changed since the head was branched off is explained by the commits of the
+// base.
 func (g *Gatherer) contributors(
 	ctx context.Context, repo *v1alpha1.Repository, w *decision.Snapshot, since string,
 ) (code.Contributors, error) {

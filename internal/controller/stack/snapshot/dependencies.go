@@ -104,7 +104,8 @@ func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot)
 			if err != nil {
 				return err
 			}
-			if other == nil && (indirect || !known) { // only the Stack that names it waits for it to be created, or granted
+			// only the Stack that names it waits for it to be created, or granted
+			if other == nil && (indirect || !known) {
 				continue
 			}
 			seen[key] = true
@@ -155,9 +156,10 @@ func (g *Gatherer) dependency(ctx context.Context, name string, other *v1alpha1.
 		return d, err
 	}
 	// What it waits for itself is in its status, so that two which wait for each other are not read for ever.
-	if err := g.gatherValues(ctx, &now, doc, func(_ context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
-		return reported(name, other), nil
-	}); err != nil {
+	if err := g.gatherValues(ctx, &now, doc,
+		func(_ context.Context, name string, other *v1alpha1.Stack) (decision.Dependency, error) {
+			return reported(name, other), nil
+		}); err != nil {
 		return d, err
 	}
 	switch {
@@ -297,7 +299,8 @@ func (g *Gatherer) gatherUnits(
 		unit := v1alpha1.Unit{Path: cmp.Or(d.Path, "."), Outputs: d.Outputs}
 		var stacks v1alpha1.StackList
 		err := g.Client.List(ctx, &stacks, client.InNamespace(stack.Namespace),
-			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(found.Repository), unit.Path)}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(found.Repository), unit.Path)},
+			client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil, err
 		}
@@ -362,7 +365,8 @@ func outputProblem(d decision.Dependency, output string, st v1alpha1.StateStatus
 	switch {
 	case d.Missing:
 		return &decision.Problem{
-			Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound, Message: decision.MissingDependency(d.Name),
+			Transient: true, Missing: true, Reason: v1alpha1.ReasonDependencyNotFound,
+			Message: decision.MissingDependency(d.Name),
 		}
 	case d.Waits != "":
 		p := outputWaits(d.Name, d.Waits)
@@ -384,7 +388,8 @@ func outputProblem(d decision.Dependency, output string, st v1alpha1.StateStatus
 }
 
 func outputWaits(stack, why string) *decision.Problem {
-	return &decision.Problem{Transient: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
+	return &decision.Problem{Transient: true, Reason: v1alpha1.ReasonDependencyNotReady,
+		Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
 }
 
 func outputMissing(format string, args ...any) *decision.Problem {

@@ -26,16 +26,19 @@ func TestRunUnit(t *testing.T) {
 	}{
 		"no Stack runs the unit": {},
 		"Stacks at the Repository's ref": {
-			stacks: []v1alpha1.Stack{*unitStack("green", "live/vpc"), *unitStack("blue", "live/vpc")}, want: []string{"blue", "green"},
+			stacks: []v1alpha1.Stack{*unitStack("green", "live/vpc"), *unitStack("blue", "live/vpc")},
+			want:   []string{"blue", "green"},
 		},
 		"the Repository's ref can be set on the Stack": {
 			stacks: []v1alpha1.Stack{*unitStack("vpc", "live/vpc", at("main"))}, want: []string{"vpc"},
 		},
 		"a Stack at another ref is excluded": {
-			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")}, want: []string{"vpc"},
+			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")},
+			want:   []string{"vpc"},
 		},
 		"a Stack at another ref depends on Stacks of that ref": {
-			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")}, ref: "dev", want: []string{"dev"},
+			stacks: []v1alpha1.Stack{*unitStack("dev", "live/vpc", at("dev")), *unitStack("vpc", "live/vpc")},
+			ref:    "dev", want: []string{"dev"},
 		},
 		"at most a hundred": {stacks: many, want: hundred},
 	} {
@@ -63,10 +66,14 @@ func TestOutputsFingerprint(t *testing.T) {
 		a, b v1alpha1.StateStatus
 		same bool
 	}{
-		"another value is another fingerprint":                             {one, of(map[string]string{"id": "2"}), false},
-		"another name is another fingerprint":                              {one, of(map[string]string{"ip": "1"}), false},
-		"one more output is another fingerprint":                           {one, of(map[string]string{"id": "1", "ip": "1"}), false},
-		"a name and a value are separated":                                 {of(map[string]string{"a": "b c"}), of(map[string]string{"a b": "c"}), false},
+		"another value is another fingerprint": {one, of(map[string]string{"id": "2"}),
+			false},
+		"another name is another fingerprint": {one, of(map[string]string{"ip": "1"}),
+			false},
+		"one more output is another fingerprint": {one,
+			of(map[string]string{"id": "1", "ip": "1"}), false},
+		"a name and a value are separated": {of(map[string]string{"a": "b c"}),
+			of(map[string]string{"a b": "c"}), false},
 		"a later version with the same outputs is the same":                {one, later(one), true},
 		"no state and no outputs are the same":                             {v1alpha1.StateStatus{}, of(nil), true},
 		"each version of an encrypted state is another fingerprint":        {encrypted, later(encrypted), false},

@@ -16,8 +16,8 @@ import (
 const stacksPerPage = 500
 
 // GatherDriftPause adds whether drift is corrected in the namespace. The cache can only prevent a correction: it may
-// not have the pause yet, or the drift of others. So a correction needs the answer of the API server, in which the Stack
-// itself is as in the snapshot, since its drift may not be written yet.
+// not have the pause yet, or the drift of others. So a correction needs the answer of the API server, in which the
+// Stack itself is as in the snapshot, since its drift may not be written yet.
 func (g *Gatherer) GatherDriftPause(ctx context.Context, w *decision.Snapshot) error {
 	for _, from := range []stackSource{{g.Client, 0}, {g.Live, stacksPerPage}} {
 		pause, err := g.pause(ctx, from, w)
@@ -47,7 +47,8 @@ func (g *Gatherer) pause(ctx context.Context, from stackSource, w *decision.Snap
 	case err != nil:
 		return decision.Pause{}, err
 	case massdrift.Paused(object):
-		return decision.Pause{Why: paused(int(object.Status.Drifted), int(object.Status.Checked), w.Stack.Namespace), Recorded: true}, nil
+		return decision.Pause{Why: paused(int(object.Status.Drifted), int(object.Status.Checked), w.Stack.Namespace),
+			Recorded: true}, nil
 	}
 	if g.MassDrift.Percent <= 0 {
 		return decision.Pause{}, nil
@@ -64,8 +65,8 @@ func (g *Gatherer) pause(ctx context.Context, from stackSource, w *decision.Snap
 
 // paused describes a pause, and how it ends.
 func paused(drifted, checked int, namespace string) string {
-	return fmt.Sprintf("%d of %d Stacks of the namespace that were checked began to drift within an hour; find the cause, then cairn drift "+
-		"resume -n %s", drifted, checked, namespace)
+	return fmt.Sprintf("%d of %d Stacks of the namespace that were checked began to drift within an hour; find the "+
+		"cause, then cairn drift resume -n %s", drifted, checked, namespace)
 }
 
 // driftOf returns what is known of the drift of the Stacks of the namespace, page by page: there may be thousands.
@@ -75,7 +76,8 @@ func driftOf(ctx context.Context, from stackSource, w *decision.Snapshot) (known
 	known = append(known, massdrift.Of(&own))
 	for next := ""; ; {
 		var page v1alpha1.StackList
-		err := from.List(ctx, &page, client.InNamespace(w.Stack.Namespace), client.UnsafeDisableDeepCopy, client.Limit(from.page), client.Continue(next))
+		err := from.List(ctx, &page, client.InNamespace(w.Stack.Namespace), client.UnsafeDisableDeepCopy,
+			client.Limit(from.page), client.Continue(next))
 		if err != nil {
 			return nil, err
 		}

@@ -22,11 +22,13 @@ import (
 
 // Effective returns a Stack with what the VariableSets and the StackPolicies that select it add. The problem is why
 // they cannot be used.
-func Effective(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (*v1alpha1.Stack, *decision.Problem, error) {
+func Effective(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (*v1alpha1.Stack, *decision.Problem,
+	error) {
 	var sets v1alpha1.VariableSetList
 	var policies v1alpha1.StackPolicyList
 	for _, list := range []client.ObjectList{&sets, &policies} {
-		if err := from.List(ctx, list, client.InNamespace(stack.Namespace), client.UnsafeDisableDeepCopy); err != nil { // only read
+		// only read
+		if err := from.List(ctx, list, client.InNamespace(stack.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return nil, nil, fmt.Errorf("list what selects Stack %s: %w", stack.Name, err)
 		}
 	}
@@ -44,7 +46,8 @@ func Effective(ctx context.Context, from client.Reader, stack *v1alpha1.Stack) (
 	return with, nil, err
 }
 
-// gatherSelecting adds what other objects that select the Stack decide: each snapshot whose inputs are compared needs it.
+// gatherSelecting adds what other objects that select the Stack decide: each snapshot whose inputs are compared needs
+// it.
 func (g *Gatherer) gatherSelecting(ctx context.Context, w *decision.Snapshot) error {
 	if err := g.gatherEffective(ctx, w); err != nil {
 		return err
@@ -78,7 +81,8 @@ func (g *Gatherer) CheckEffective(ctx context.Context, w decision.Snapshot) erro
 }
 
 func changedMeanwhile(stack *v1alpha1.Stack) error {
-	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), stack.Name, errSelectionChanged)
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), stack.Name,
+		errSelectionChanged)
 }
 
 var errSelectionChanged = errors.New("its VariableSets, StackPolicies or Pipelines changed")
@@ -96,7 +100,8 @@ func StackPolicyObjects(o client.Object) []string {
 func VariableSetObjects(o client.Object) []string {
 	set := o.(*v1alpha1.VariableSet)
 	var keys []string
-	for _, r := range references(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{Variables: set.Spec.Variables, Env: set.Spec.Env}}) {
+	for _, r := range references(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{Variables: set.Spec.Variables,
+		Env: set.Spec.Env}}) {
 		keys = append(keys, r.key())
 	}
 	return keys

@@ -14,7 +14,8 @@ import (
 
 // chooseEngine returns the engine of a Run and, for one that runs another engine, the engines that it may run, the best
 // first. Versions that the Stack does not set come from its code.
-func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine, *decision.Problem) {
+func chooseEngine(engine v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, []v1alpha1.WrappedEngine,
+	*decision.Problem) {
 	own := engine.Wrapped
 	engine.Name, engine.Wrapped = cmp.Or(engine.Name, v1alpha1.EngineOpenTofu), nil
 	if engine.Version == "" {
@@ -72,7 +73,8 @@ func wrappedNames() []v1alpha1.EngineName {
 func versionIn(code closure.Engine, name v1alpha1.EngineName) (string, *decision.Problem) {
 	says := code.Of(string(name))
 	if says.Problem != "" {
-		return "", &decision.Problem{Reason: v1alpha1.ReasonEngineVersionInvalid, Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
+		return "", &decision.Problem{Reason: v1alpha1.ReasonEngineVersionInvalid,
+			Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
 	}
 	return cmp.Or(says.Constraint, strings.Join(says.Required, ", ")), nil
 }

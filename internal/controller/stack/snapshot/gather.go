@@ -56,7 +56,8 @@ type Gatherer struct {
 }
 
 // Gather returns a snapshot of a Stack, with the Run that this process reserved for it and did not create yet.
-func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved decision.Reservation) (decision.Snapshot, error) {
+func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved decision.Reservation) (decision.Snapshot,
+	error) {
 	w := g.newSnapshot(stack)
 	w.Reserved = reserved
 	if err := g.gatherState(ctx, &w); err != nil {
@@ -162,7 +163,8 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 		return nil
 	}
 	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
-	if never := w.State == nil || w.State.Status.Version == 0; never && statedecision.ReasonOf(err) == statedecision.Stale {
+	if never := w.State == nil || w.State.Status.Version == 0; never && statedecision.ReasonOf(err) ==
+		statedecision.Stale {
 		w.UnclaimedState = err.Error() // what there is was another Stack's of that name
 		return nil
 	}
@@ -252,7 +254,8 @@ func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error 
 
 // InputsOf returns a snapshot of a Stack with nothing but its inputs, with the code of a proposal. The State is not in
 // it: a proposal is planned with a copy, and without the backend.
-func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal code.Source) (decision.Snapshot, error) {
+func (g *Gatherer) InputsOf(ctx context.Context, stack *v1alpha1.Stack, proposal code.Source) (decision.Snapshot,
+	error) {
 	w := g.newSnapshot(stack)
 	doc, err := g.gatherSource(ctx, &w, proposal)
 	if err != nil {
@@ -268,8 +271,9 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot, from 
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
 		ModuleCredentials: spec.ModuleCredentials,
-		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
-		Template: spec.Runner.Template, Workspace: spec.Workspace, Backend: spec.Backend,
+		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName,
+		Resources: spec.Runner.Resources,
+		Template:  spec.Runner.Template, Workspace: spec.Workspace, Backend: spec.Backend,
 	}
 	if doc.Workspace == engine.DefaultWorkspace {
 		doc.Workspace = ""
@@ -341,7 +345,8 @@ func (g *Gatherer) gatherValues(
 	data, digest, err := doc.Encode()
 	if len(data) > inputs.MaxSize {
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonInputsTooLarge, Message: fmt.Sprintf(
-			"the inputs have %d bytes with the text of spec.hooks, spec.commands and spec.policies, and at most %d are kept: leave out what is not needed", len(data), inputs.MaxSize)}
+			"the inputs have %d bytes with the text of spec.hooks, spec.commands and spec.policies, and at most %d "+
+				"are kept: leave out what is not needed", len(data), inputs.MaxSize)}
 		return nil
 	}
 	w.Inputs, w.Digest = doc, digest

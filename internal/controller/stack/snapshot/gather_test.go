@@ -47,12 +47,14 @@ func TestGatherUnsaved(t *testing.T) {
 		"a state with resources":    {deletedStack(new(int32(3)), false), nil, 0, "", nil},
 		"an encrypted state":        {deletedStack(new(int32(-1)), false), nil, 1, "", nil},
 		"deletion policy Orphan":    {deletedStack(new(int32(0)), true), nil, 0, "", nil},
-		"damaged":                   {deletedStack(new(int32(0)), false), fmt.Errorf("read: %w", &statedecision.Rejection{Message: "damaged"}), 1, "damaged", nil},
-		"transient error":           {deletedStack(new(int32(0)), false), errUnavailable, 1, "", errUnavailable},
+		"damaged": {deletedStack(new(int32(0)), false),
+			fmt.Errorf("read: %w", &statedecision.Rejection{Message: "damaged"}), 1, "damaged", nil},
+		"transient error": {deletedStack(new(int32(0)), false), errUnavailable, 1, "", errUnavailable},
 	} {
 		j := &journals{err: tt.err}
 		g := &Gatherer{StateReader: j}
-		if err := g.gatherUnsaved(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads || tt.snapshot.StateUnreadable != tt.unreadable {
+		if err := g.gatherUnsaved(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads ||
+			tt.snapshot.StateUnreadable != tt.unreadable {
 			t.Errorf("%s: %v, %d reads, %q", name, err, j.reads, tt.snapshot.StateUnreadable)
 		}
 	}
@@ -72,15 +74,17 @@ func TestStateIsRestoredFromTheBucketBeforeDeletion(t *testing.T) {
 		unreadable string
 		fails      error
 	}{
-		"none":                       {deletedStack(nil, false), nil, 1, "", nil},
-		"deletion policy Orphan":     {deletedStack(nil, true), nil, 0, "", nil},
-		"damaged":                    {deletedStack(nil, false), rejected(statedecision.Damaged), 1, "rejected", nil},
-		"the State of another Stack": {deletedStack(nil, false), rejected(statedecision.Stale), 1, "", nil}, // see below
+		"none":                   {deletedStack(nil, false), nil, 1, "", nil},
+		"deletion policy Orphan": {deletedStack(nil, true), nil, 0, "", nil},
+		"damaged":                {deletedStack(nil, false), rejected(statedecision.Damaged), 1, "rejected", nil},
+		// see below
+		"the State of another Stack": {deletedStack(nil, false), rejected(statedecision.Stale), 1, "", nil},
 		"transient error":            {deletedStack(nil, false), errUnavailable, 1, "", errUnavailable},
 	} {
 		j := &journals{err: tt.err}
 		g := &Gatherer{StateReader: j}
-		if err := g.promote(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads || tt.snapshot.StateUnreadable != tt.unreadable {
+		if err := g.promote(t.Context(), &tt.snapshot); !errors.Is(err, tt.fails) || j.reads != tt.reads ||
+			tt.snapshot.StateUnreadable != tt.unreadable {
 			t.Errorf("%s: %v, %d reads, %q", name, err, j.reads, tt.snapshot.StateUnreadable)
 		}
 	}
@@ -104,7 +108,8 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 		w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 	}
 	if resources != nil {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, Resources: v1alpha1.ResourceCount(*resources)}}
+		w.State = &v1alpha1.State{
+			Status: v1alpha1.StateStatus{Version: 1, Resources: v1alpha1.ResourceCount(*resources)}}
 	}
 	return w
 }
@@ -113,7 +118,8 @@ func deletedStack(resources *int32, orphan bool) decision.Snapshot {
 // request to the API server.
 func TestLateRunIsALeftover(t *testing.T) {
 	w := decision.Snapshot{Stack: &v1alpha1.Stack{}, LateRun: "net-1"}
-	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil || w.Leftover != (decision.Leftover{Run: "net-1"}) {
+	if err := (&Gatherer{}).GatherLeftover(t.Context(), &w); err != nil ||
+		w.Leftover != (decision.Leftover{Run: "net-1"}) {
 		t.Errorf("%+v, %v", w.Leftover, err)
 	}
 }
@@ -125,7 +131,8 @@ func TestStateOfAnEarlierStackIsReadAgain(t *testing.T) {
 		State: &v1alpha1.State{Status: v1alpha1.StateStatus{StackUID: "before"}},
 	}
 	none := interceptor.NewClient(nil, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("states").GroupResource(), "net")
 		},
 	})
@@ -140,7 +147,8 @@ func TestIgnoredEnvNamesWhatTheEngineDoesNotGet(t *testing.T) {
 		stack.Spec.Env = append(stack.Spec.Env, corev1.EnvVar{Name: name})
 	}
 	want := []string{
-		"TF_WORKSPACE (set spec.workspace of the Stack)", "TF_HTTP_ADDRESS (Cairn keeps the state; a backend of the engine is set in spec.backend)",
+		"TF_WORKSPACE (set spec.workspace of the Stack)", "TF_HTTP_ADDRESS (Cairn keeps the state; a backend of the " +
+			"engine is set in spec.backend)",
 	}
 	if got := ignoredEnv(stack); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -25,17 +25,23 @@ func TestIndexUnit(t *testing.T) {
 		stack *v1alpha1.Stack
 		want  []string
 	}{
-		"the key of a unit is its Repository and folder": {unitStack("vpc", "live/vpc"), []string{"prod/infra:live/vpc"}},
-		"the path of the folder is cleaned":              {unitStack("vpc", "./live//vpc/"), []string{"prod/infra:live/vpc"}},
-		"the root folder":                                {unitStack("vpc", ""), []string{"prod/infra:."}},
+		"the key of a unit is its Repository and folder": {unitStack("vpc", "live/vpc"),
+			[]string{"prod/infra:live/vpc"}},
+		"the path of the folder is cleaned": {unitStack("vpc", "./live//vpc/"), []string{"prod/infra:live/vpc"}},
+		"the root folder":                   {unitStack("vpc", ""), []string{"prod/infra:."}},
 		"a Repository of another namespace": {
-			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Source.Git.Repository.Namespace = "platform" }), []string{"platform/infra:live/vpc"},
+			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) {
+				s.Spec.Source.Git.Repository.Namespace = "platform"
+			}), []string{"platform/infra:live/vpc"},
 		},
 		"the ref is not part of the key": {
-			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Source.Git.Ref = "dev" }), []string{"prod/infra:live/vpc"},
+			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Source.Git.Ref = "dev" }),
+			[]string{"prod/infra:live/vpc"},
 		},
 		"a Stack of another engine runs no unit": {
-			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Engine.Name = v1alpha1.EngineOpenTofu }),
+			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) {
+				s.Spec.Engine.Name = v1alpha1.EngineOpenTofu
+			}),
 		},
 		"the engine of the Repository": {
 			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) {
@@ -43,7 +49,9 @@ func TestIndexUnit(t *testing.T) {
 			}), []string{"prod/infra:live/vpc"},
 		},
 		"inline code has no unit": {
-			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Source = v1alpha1.Source{Inline: map[string]string{"main.tf": ""}} }),
+			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) {
+				s.Spec.Source = v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}
+			}),
 		},
 	} {
 		if diff := cmp.Diff(tt.want, IndexUnit(tt.stack)); diff != "" {
@@ -53,7 +61,9 @@ func TestIndexUnit(t *testing.T) {
 }
 
 func TestIndexOfUnitDependencies(t *testing.T) {
-	app := unitStack("app", "live/app", func(s *v1alpha1.Stack) { s.Status.Units = []v1alpha1.Unit{{Path: "live/vpc"}, {Path: "."}} })
+	app := unitStack("app", "live/app", func(s *v1alpha1.Stack) {
+		s.Status.Units = []v1alpha1.Unit{{Path: "live/vpc"}, {Path: "."}}
+	})
 	got := IndexUnitUsers(app)
 	if diff := cmp.Diff([]string{"prod/infra:live/vpc", "prod/infra:."}, got); diff != "" {
 		t.Error(diff)

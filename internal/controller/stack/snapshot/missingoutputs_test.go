@@ -35,20 +35,27 @@ func TestMissingOutputsAreAllNamed(t *testing.T) {
 		problem string
 	}{
 		"nothing is missing": {reads: [][2]string{{"net", "vpc"}}},
-		"one of two":         {[][2]string{{"net", "vpc"}, {"net", "nat"}}, []decision.MissingOutput{missing("net", "nat")}, v1alpha1.ReasonOutputNotFound},
+		"one of two": {[][2]string{{"net", "vpc"}, {"net", "nat"}},
+			[]decision.MissingOutput{missing("net", "nat")}, v1alpha1.ReasonOutputNotFound},
 		"two of two Stacks": {
-			[][2]string{{"net", "nat"}, {"dns", "zone"}}, []decision.MissingOutput{missing("net", "nat"), missing("dns", "zone")}, v1alpha1.ReasonOutputNotFound,
+			[][2]string{{"net", "nat"}, {"dns", "zone"}}, []decision.MissingOutput{missing("net", "nat"),
+				missing("dns", "zone")}, v1alpha1.ReasonOutputNotFound,
 		},
 		"of a Stack that does not exist": {
-			[][2]string{{"new", "id"}, {"net", "nat"}}, []decision.MissingOutput{missing("new", "id"), missing("net", "nat")}, v1alpha1.ReasonDependencyNotFound,
+			[][2]string{{"new", "id"}, {"net", "nat"}}, []decision.MissingOutput{missing("new", "id"),
+				missing("net", "nat")}, v1alpha1.ReasonDependencyNotFound,
 		},
-		"of an encrypted state":           {[][2]string{{"net", "nat"}, {"encrypted", "id"}}, nil, v1alpha1.ReasonOutputNotFound},
-		"of a state with too many to use": {[][2]string{{"net", "nat"}, {"many", "id"}}, nil, v1alpha1.ReasonOutputNotFound},
+		"of an encrypted state": {[][2]string{{"net", "nat"}, {"encrypted", "id"}}, nil,
+			v1alpha1.ReasonOutputNotFound},
+		"of a state with too many to use": {[][2]string{{"net", "nat"}, {"many", "id"}}, nil,
+			v1alpha1.ReasonOutputNotFound},
 	} {
 		states := map[string]v1alpha1.StateStatus{
-			"net": {Version: 1, Outputs: map[string]string{"vpc": "f"}}, "dns": {Version: 1}, "encrypted": {Version: 1, Resources: -1}, "many": {Version: 1, Outputs: many},
+			"net": {Version: 1, Outputs: map[string]string{"vpc": "f"}}, "dns": {Version: 1},
+			"encrypted": {Version: 1, Resources: -1}, "many": {Version: 1, Outputs: many},
 		}
-		get := func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		get := func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			state, known := states[key.Name]
 			if !known {
 				return apierrors.NewNotFound(schema.GroupResource{}, key.Name)

@@ -34,7 +34,8 @@ func randomTenants(random *rand.Rand) tenants {
 	namespaces := []string{"tenant-a", "tenant-b", "tenant-c"}
 	for _, namespace := range namespaces {
 		for i := range 3 {
-			keys = append(keys, client.ObjectKey{Namespace: namespace, Name: fmt.Sprintf("q%s%d", namespace[len(namespace)-1:], i)})
+			keys = append(keys,
+				client.ObjectKey{Namespace: namespace, Name: fmt.Sprintf("q%s%d", namespace[len(namespace)-1:], i)})
 		}
 	}
 	for _, key := range keys {
@@ -45,7 +46,8 @@ func randomTenants(random *rand.Rand) tenants {
 			s.Spec.DependsOn = append(s.Spec.DependsOn, v1alpha1.Dependency{Namespace: on.Namespace, Name: on.Name})
 		}
 		s.Status.ObservedGeneration = 1
-		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied}}
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonApplied}}
 		if random.IntN(4) == 0 {
 			s.Status.Conditions[0].Status = metav1.ConditionUnknown
 		}
@@ -85,7 +87,8 @@ func (t tenants) follows(from *v1alpha1.Stack, found map[client.ObjectKey]bool) 
 func (t tenants) gatherer() *Gatherer {
 	missing := func(key client.ObjectKey) error { return apierrors.NewNotFound(schema.GroupResource{}, key.Name) }
 	c := interceptor.NewClient(nil, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			s, is := o.(*v1alpha1.Stack)
 			if !is || t.stacks[key] == nil {
 				return missing(key)
@@ -105,7 +108,9 @@ func (t tenants) gatherer() *Gatherer {
 				}
 			case *v1alpha1.StackList:
 				for _, s := range t.stacks {
-					if slices.ContainsFunc(IndexDependencies(s), func(v string) bool { return o.FieldSelector.String() == DependencyIndex+"="+v }) {
+					if slices.ContainsFunc(IndexDependencies(s), func(v string) bool {
+						return o.FieldSelector.String() == DependencyIndex+"="+v
+					}) {
 						list.Items = append(list.Items, *s)
 					}
 				}

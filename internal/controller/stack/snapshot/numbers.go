@@ -31,9 +31,11 @@ func checkNumbers(stack *v1alpha1.Stack) *decision.Problem {
 				break
 			}
 			if n, ok := token.(json.Number); ok && isRounded(n) {
-				return &decision.Problem{Reason: v1alpha1.ReasonVariableInvalid, Message: fmt.Sprintf("spec.variables[%s]%s has the number %s, "+
-					"which the API server rounded: write a number of more than 18 digits as a string, which the engine converts",
-					v.Name, ofSet(variableset.VariableFrom(stack, v.Name)), n)}
+				return &decision.Problem{Reason: v1alpha1.ReasonVariableInvalid,
+					Message: fmt.Sprintf("spec.variables[%s]%s has the number %s, "+
+						"which the API server rounded: write a number of more than 18 digits as a string, which the "+
+						"engine converts",
+						v.Name, ofSet(variableset.VariableFrom(stack, v.Name)), n)}
 			}
 		}
 	}

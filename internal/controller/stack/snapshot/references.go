@@ -76,13 +76,16 @@ func references(stack *v1alpha1.Stack) []Reference {
 		}
 	}
 	for _, m := range spec.ModuleCredentials {
-		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
+		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " +
+			m.Host, Credential: true})
 	}
 	for _, r := range podspec.TemplateReads(spec.Runner.Template) {
-		refs = append(refs, Reference{Kind: r.Kind, Name: r.Name, Why: r.Why, Optional: r.Optional, Credential: !r.Decides})
+		refs = append(refs, Reference{Kind: r.Kind, Name: r.Name, Why: r.Why, Optional: r.Optional,
+			Credential: !r.Decides})
 	}
 	if b := spec.Runner.Build; b != nil && b.PushSecret != nil {
-		refs = append(refs, Reference{Kind: "Secret", Name: b.PushSecret.Name, Why: "spec.runner.build.pushSecret", Credential: true})
+		refs = append(refs, Reference{Kind: "Secret", Name: b.PushSecret.Name, Why: "spec.runner.build.pushSecret",
+			Credential: true})
 	}
 	for i, h := range spec.Hooks {
 		if h.ConfigMap != nil {
@@ -95,7 +98,8 @@ func references(stack *v1alpha1.Stack) []Reference {
 		}
 	}
 	for i, p := range spec.Policies {
-		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(stack, i), Text: true})
+		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(stack, i),
+			Text: true})
 	}
 	return refs
 }
@@ -116,7 +120,8 @@ func (r Reference) problem() *decision.Problem {
 	if r.Kind == "Secret" {
 		reason = v1alpha1.ReasonSecretNotFound
 	}
-	return &decision.Problem{Reason: reason, Message: fmt.Sprintf("%s %s is not found (%s): create it, or correct the Stack", r.Kind, r.Name, r.Why)}
+	return &decision.Problem{Reason: reason,
+		Message: fmt.Sprintf("%s %s is not found (%s): create it, or correct the Stack", r.Kind, r.Name, r.Why)}
 }
 
 // outputObjects are the objects that the outputs are written to.

@@ -19,13 +19,15 @@ import (
 // gatherRuns has the Runs that went well from the status, and the others from the cache.
 func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
 	var runs v1alpha1.RunList
-	err := g.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{index.StackField: w.Stack.Name})
+	err := g.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace),
+		client.MatchingFields{index.StackField: w.Stack.Name})
 	if err != nil {
 		return err
 	}
 	named := w.Stack.Status.CurrentRun
 	runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { // a cache may have more, and that may be old
-		return metav1.IsControlledBy(&r, w.Stack) && (decision.InHistory(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
+		return metav1.IsControlledBy(&r, w.Stack) &&
+			(decision.InHistory(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
 	})
 	if w.CurrentRunUncached, err = g.addCurrent(ctx, w.Stack, &runs); err != nil {
 		return err
@@ -42,7 +44,8 @@ func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
 // ago, or have succeeded. A Run of the same name in the cache may be that of an earlier Stack. It is uncached when the
 // cache does not have it and it is not finished: if it is deleted while the watch is broken, a new list does not have
 // it either, and there is no event of its end.
-func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (uncached bool, err error) {
+func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (uncached bool,
+	err error) {
 	named := stack.Status.CurrentRun
 	if named == "" || has(runs, stack, named) {
 		return false, nil
@@ -64,7 +67,8 @@ func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *
 // addAll adds what the API server has of a Stack's Runs, and of those of an earlier Stack of its name.
 func (g *Gatherer) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	var all v1alpha1.RunList
-	err := g.Live.List(ctx, &all, client.InNamespace(stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(stack.Name)})
+	err := g.Live.List(ctx, &all, client.InNamespace(stack.Namespace),
+		client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(stack.Name)})
 	if err != nil {
 		return err
 	}
@@ -80,7 +84,9 @@ func (g *Gatherer) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1al
 
 // has reports that some Runs contain a Stack's Run of a name.
 func has(runs *v1alpha1.RunList, stack *v1alpha1.Stack, name string) bool {
-	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == name && metav1.IsControlledBy(&r, stack) })
+	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool {
+		return r.Name == name && metav1.IsControlledBy(&r, stack)
+	})
 }
 
 // refreshUnfinished reads those Runs again that are not finished in the cache. A Run is named when all before it are
@@ -108,7 +114,8 @@ func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack,
 // history.
 func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	newest := stack.Status.LastRun
-	if newest == "" || decision.InHistory(stack, newest) || newest == stack.Status.CurrentRun || has(runs, stack, newest) {
+	if newest == "" || decision.InHistory(stack, newest) || newest == stack.Status.CurrentRun ||
+		has(runs, stack, newest) {
 		return nil
 	}
 	var run v1alpha1.Run
@@ -136,7 +143,8 @@ func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) err
 		return nil
 	}
 	var pods corev1.PodList
-	err := g.Live.List(ctx, &pods, client.InNamespace(w.Stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(w.Stack.Name)})
+	err := g.Live.List(ctx, &pods, client.InNamespace(w.Stack.Namespace),
+		client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(w.Stack.Name)})
 	if err != nil {
 		return fmt.Errorf("list pods of Stack %s: %w", w.Stack.Name, err)
 	}

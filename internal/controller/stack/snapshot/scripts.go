@@ -61,7 +61,8 @@ func (g *Gatherer) gatherCommands(ctx context.Context, w *decision.Snapshot, doc
 			}
 			if script == "" { // which would be the engine's own
 				w.Problem = &decision.Problem{Reason: v1alpha1.ReasonCommandInvalid, Message: fmt.Sprintf(
-					"key %s of ConfigMap %s is empty (%s): write the script, or correct the Stack", c.ConfigMap.Key, c.ConfigMap.Name, c.Field)}
+					"key %s of ConfigMap %s is empty (%s): write the script, or correct the Stack", c.ConfigMap.Key,
+					c.ConfigMap.Name, c.Field)}
 				return nil
 			}
 		}
@@ -83,13 +84,15 @@ func (g *Gatherer) script(ctx context.Context, w *decision.Snapshot, why string,
 	}
 	switch {
 	case slices.Contains(text.Binary, ref.Key):
-		w.Problem = &decision.Problem{Reason: invalid, Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
+		w.Problem = &decision.Problem{Reason: invalid, Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)",
+			ref.Key, ref.Name, why)}
 	case !ok:
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonConfigMapKeyNotFound, Message: fmt.Sprintf(
 			"ConfigMap %s has no key %s (%s): add it, or correct the Stack", ref.Name, ref.Key, why)}
 	case len(script) > largestScript:
 		w.Problem = &decision.Problem{Reason: invalid, Message: fmt.Sprintf(
-			"key %s of ConfigMap %s has %d bytes, and a script has at most %d (%s)", ref.Key, ref.Name, len(script), largestScript, why)}
+			"key %s of ConfigMap %s has %d bytes, and a script has at most %d (%s)", ref.Key, ref.Name, len(script),
+			largestScript, why)}
 	}
 	return script, nil
 }

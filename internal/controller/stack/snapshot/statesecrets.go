@@ -20,8 +20,8 @@ func namesState(spec *v1alpha1.StackSpec) (*decision.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each reconciliation gets here: what cannot have such a name, since it has the text neither as it is nor escaped, is
-	// not parsed.
+	// Each reconciliation gets here: what cannot have such a name, since it has the text neither as it is nor escaped,
+	// is not parsed.
 	if !bytes.Contains(data, []byte(storage.SecretNamePart)) && !bytes.ContainsRune(data, '\\') {
 		return nil, nil
 	}
@@ -33,8 +33,10 @@ func namesState(spec *v1alpha1.StackSpec) (*decision.Problem, error) {
 	if name == "" {
 		return nil, nil
 	}
-	return &decision.Problem{Reason: v1alpha1.ReasonSecretNotFound, Message: fmt.Sprintf("Secret %s holds a state, which "+
-		"no Stack can read (%s): use an output of that Stack (valueFrom.stack), or correct the Stack", name, field)}, nil
+	return &decision.Problem{Reason: v1alpha1.ReasonSecretNotFound,
+		Message: fmt.Sprintf("Secret %s holds a state, which "+
+			"no Stack can read (%s): use an output of that Stack (valueFrom.stack), or correct the Stack", name,
+			field)}, nil
 }
 
 // stateSecret returns the first name of a Secret with a state that a value at a path has, and where. Each field that

@@ -31,7 +31,8 @@ func TestPacksRunInTheBackground(t *testing.T) {
 
 		for _, name := range []string{"a", "b"} {
 			var later *NotPacked
-			if err := p.pack(stackKey("one", name), "key", repository.Ask{}, slow); !errors.As(err, &later) || later.Again != 0 {
+			if err := p.pack(stackKey("one", name), "key", repository.Ask{}, slow); !errors.As(err, &later) ||
+				later.Again != 0 {
 				t.Fatalf("%v", err)
 			}
 		}
@@ -39,7 +40,10 @@ func TestPacksRunInTheBackground(t *testing.T) {
 		for _, key := range []string{"other 1", "other 2", "other 3"} {
 			p.pack(stackKey("one", "c"), key, repository.Ask{}, slow)
 		}
-		p.pack(stackKey("two", "d"), "key 2", repository.Ask{}, func(context.Context) error { started.Add(1); return nil })
+		p.pack(stackKey("two", "d"), "key 2", repository.Ask{}, func(context.Context) error {
+			started.Add(1)
+			return nil
+		})
 		if e := <-p.ended; e.Object != stackKey("two", "d") {
 			t.Fatalf("%v", e)
 		}
@@ -67,7 +71,9 @@ func TestFailedPacksAreRemoved(t *testing.T) {
 		p := newPacks()
 		go p.start(ctx)
 		for i := range 5 {
-			p.pack(stackKey("one", "a"), fmt.Sprint("commit ", i), repository.Ask{}, func(context.Context) error { return errors.New("no such submodule") })
+			p.pack(stackKey("one", "a"), fmt.Sprint("commit ", i), repository.Ask{}, func(context.Context) error {
+				return errors.New("no such submodule")
+			})
 			<-p.ended
 			time.Sleep(packAgain)
 		}

@@ -48,8 +48,9 @@ const (
 func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	return &Sources{
 		live: live, Bucket: bucket,
-		packed: weightedlru.Sized[string, string](knownSources), checked: weightedlru.Sized[string, string](knownSources),
-		texts: weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead), later: newPacks(),
+		packed:  weightedlru.Sized[string, string](knownSources),
+		checked: weightedlru.Sized[string, string](knownSources),
+		texts:   weightedlru.New[string, *Text](knownTexts, weightedlru.EntryOverhead), later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err

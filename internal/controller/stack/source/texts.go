@@ -71,7 +71,8 @@ func isPolicy(name string) bool {
 // evaluated.
 func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, text *Text) (*decision.Problem, error) {
 	invalid := func(message string) (*decision.Problem, error) {
-		return &decision.Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
+		return &decision.Problem{Reason: v1alpha1.ReasonPolicyInvalid,
+			Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
 	}
 	for _, key := range slices.Concat(slices.Sorted(maps.Keys(text.Files)), text.Binary) {
 		if !isPolicy(key) {

@@ -45,8 +45,8 @@ type Snapshot struct {
 // Problem is why it is not known what the set generates.
 type Problem struct {
 	Reason, Message string
-	// Transient: it ends without a user. Pending: it is about to end, as after a restart, so that a status that is known
-	// stays.
+	// Transient: it ends without a user. Pending: it is about to end, as after a restart, so that a status that is
+	// known stays.
 	Transient, Pending bool
 }
 
@@ -183,14 +183,15 @@ func namesCollide(p *plan) bool {
 		name := Key(p.Set, r.Namespace, r.Name)
 		if old, ok := moved[name]; ok && there[old] {
 			if there[name] { // each has a State of its own
-				return p.unready(v1alpha1.ReasonNamesCollide, "spec.moved: Stacks %s and %s both exist, and only one can continue for %s: "+
-					"delete the other one, or the entry; nothing is written", old, name, describe(r.Directory))
+				return p.unready(v1alpha1.ReasonNamesCollide, "spec.moved: Stacks %s and %s both exist, and only one "+
+					"can continue for %s: delete the other one, or the entry; nothing is written", old, name,
+					describe(r.Directory))
 			}
 			renamed[name], name = old, old
 		}
 		if other := p.want[name]; other != nil {
-			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in template.metadata.name; "+
-				"nothing is written", describe(other.Directory), describe(r.Directory), name)
+			return p.unready(v1alpha1.ReasonNamesCollide, "%s and %s have the same name %s: include what differs in "+
+				"template.metadata.name; nothing is written", describe(other.Directory), describe(r.Directory), name)
 		}
 		p.want[name] = r
 	}
@@ -260,10 +261,11 @@ func isNotOwned(p *plan) bool {
 	slices.Sort(sets)
 	owners := ""
 	if sets = slices.Compact(sets); len(sets) > 0 {
-		owners = "; some are of StackSet " + list(sets) + ", which then writes nothing until its generators exclude them"
+		owners = "; some are of StackSet " + list(sets) + ", which then writes nothing until its generators " +
+			"exclude them"
 	}
-	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label --overwrite stack NAME %s has it take a Stack "+
-		"over; nothing is written%s", names(foreign), labels, owners)
+	return p.unready(v1alpha1.ReasonStackNotOwned, "%s not of this StackSet: kubectl label --overwrite stack NAME %s "+
+		"has it take a Stack over; nothing is written%s", names(foreign), labels, owners)
 }
 
 // names begins a sentence about Stacks.
@@ -318,9 +320,11 @@ func nothingIsGenerated(p *plan) bool {
 		return p.unready(p.withholding(), "%s; nothing is written", p.reportWithheld())
 	}
 	if len(p.own) == 0 {
-		return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing: check include, exclude and marker")
+		return p.unready(v1alpha1.ReasonNothingGenerated,
+			"the generators list nothing: check include, exclude and marker")
 	}
-	return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing, and %d Stacks of the set exist: none is suspended or deleted",
+	return p.unready(v1alpha1.ReasonNothingGenerated, "the generators list nothing, and %d Stacks of the set exist: "+
+		"none is suspended or deleted",
 		len(p.own))
 }
 
@@ -356,7 +360,8 @@ func isPreview(p *plan) bool {
 	preview.Create, preview.Change, preview.Suspend = first(created), first(changed), first(suspended)
 	p.d.Status.Preview = preview
 	p.d.Ready, p.d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPreviewed
-	p.d.Message = fmt.Sprintf("mode Create would create %d Stacks, change %d, and suspend %d that are gone", len(created),
+	p.d.Message = fmt.Sprintf("mode Create would create %d Stacks, change %d, and suspend %d that are gone",
+		len(created),
 		len(changed), len(suspended))
 	if limit := p.mostGone(); len(suspended) > limit {
 		p.d.Message += fmt.Sprintf("; it would write nothing, because spec.maxDeletions allows %d at once", limit)
@@ -384,8 +389,8 @@ func tooManyAreGone(p *plan) bool {
 	if fresh <= limit {
 		return false
 	}
-	return p.unready(v1alpha1.ReasonTooManyGone, "%d of %d Stacks are not generated any more, and spec.maxDeletions allows %d at once: "+
-		"check the generators, or raise it; nothing is written", fresh, p.present(), limit)
+	return p.unready(v1alpha1.ReasonTooManyGone, "%d of %d Stacks are not generated any more, and spec.maxDeletions "+
+		"allows %d at once: check the generators, or raise it; nothing is written", fresh, p.present(), limit)
 }
 
 // present is how many Stacks the set had before the last ones went.
@@ -426,14 +431,16 @@ func write(p *plan) bool {
 		return p.unready(p.withholding(), "%s", p.reportWithheld())
 	case s.Outdated > 0 || s.Changing > 0 || len(p.d.Writes) > 0:
 		p.d.Ready, p.d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonRollingOut
-		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d are outdated", s.Applied, s.Generated,
+		p.d.Message = fmt.Sprintf("%d of %d Stacks have applied the template, %d are changing, %d are outdated",
+			s.Applied, s.Generated,
 			s.Changing, s.Outdated) + p.waitsFor()
 		exists := func(name string) bool { return p.own[name] != nil }
 		if absent := slices.DeleteFunc(slices.Clone(p.wanted), exists); len(absent) > 0 {
 			p.d.Message += fmt.Sprintf("; %d are not created yet: %s", len(absent), list(absent))
 		}
 	default:
-		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks", s.Generated)
+		p.d.Ready, p.d.Reason, p.d.Message = metav1.ConditionTrue, v1alpha1.ReasonComplete, fmt.Sprintf("%d Stacks",
+			s.Generated)
 		var left, ending []string
 		for _, stack := range p.gone {
 			if stack.DeletionTimestamp == nil {
@@ -457,7 +464,8 @@ func write(p *plan) bool {
 // confirm.
 func (p *plan) writeGone() (confirm string) {
 	for _, s := range p.fresh() {
-		p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Stack: s, Name: p.key(s), Why: "StackSet " + p.Set.Name + " does not generate it any more"})
+		p.d.Writes = append(p.d.Writes, Write{Action: Suspend, Stack: s, Name: p.key(s), Why: "StackSet " + p.Set.Name +
+			" does not generate it any more"})
 	}
 	var left []*v1alpha1.Stack
 	for _, s := range p.gone {

@@ -19,10 +19,17 @@ func TestEquivalent(t *testing.T) {
 		s.ResourceVersion = "7"
 	}
 	versions := map[string]func(*v1alpha1.Stack){
-		"applied": isApplied, "failed": isFailed, "new": isNewStack, "deleting": isDeleting, "suspended": isSuspended, "never applies": neverApplies,
-		"outdated": isOutdated, "running": running, "gone": isGone, "foreign": foreign, "ready for the spec before": readyForBefore,
-		"not read": isNotRead, "awaiting": waits(v1alpha1.ReasonAwaitingApproval), "canceled": waits(v1alpha1.ReasonRunCanceled),
-		"rejected": waits(v1alpha1.ReasonRunRejected), "no window": waits(v1alpha1.ReasonWindowClosed), "drifted": func(s *v1alpha1.Stack) { isApplied(s); waits(v1alpha1.ReasonDrifted)(s) },
+		"applied": isApplied, "failed": isFailed, "new": isNewStack, "deleting": isDeleting, "suspended": isSuspended,
+		"never applies": neverApplies,
+		"outdated":      isOutdated, "running": running, "gone": isGone, "foreign": foreign,
+		"ready for the spec before": readyForBefore,
+		"not read":                  isNotRead, "awaiting": waits(v1alpha1.ReasonAwaitingApproval), "canceled": waits(
+			v1alpha1.ReasonRunCanceled),
+		"rejected": waits(v1alpha1.ReasonRunRejected), "no window": waits(v1alpha1.ReasonWindowClosed), "drifted": func(
+			s *v1alpha1.Stack) {
+			isApplied(s)
+			waits(v1alpha1.ReasonDrifted)(s)
+		},
 		"planning": planning, "applying": func(s *v1alpha1.Stack) {
 			planning(s)
 			s.Status.Conditions[0].Reason, s.ResourceVersion = "Applying", "8"
@@ -30,10 +37,12 @@ func TestEquivalent(t *testing.T) {
 		"new and planning": func(s *v1alpha1.Stack) { planning(s); isNewStack(s) },
 	}
 	order := spec(func(s *v1alpha1.StackSetSpec) {
-		s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1)), PauseAfterFailures: new(int32(1)), Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}}}
+		s.Rollout = &v1alpha1.StackSetRollout{MaxConcurrent: new(int32(1)), PauseAfterFailures: new(int32(1)),
+			Order: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}}}
 	})
 	around := func(change func(*v1alpha1.Stack)) (v1alpha1.Stack, string) {
-		w := newSnapshot(nil, order, renders("a", "env", "dev"), exists("a", change), renders("z"), exists("z", isApplied, isOutdated))
+		w := newSnapshot(nil, order, renders("a", "env", "dev"), exists("a", change), renders("z"),
+			exists("z", isApplied, isOutdated))
 		d := Decide(w)
 		text := fmt.Sprintf("%s %s %+v", d.Reason, d.Message, d.Status.Groups)
 		for _, one := range d.Writes {

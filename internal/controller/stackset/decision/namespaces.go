@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Key identifies a Stack among those of a StackSet: its name or, in another namespace, NAMESPACE/NAME, which is the name of
-// no Stack.
+// Key identifies a Stack among those of a StackSet: its name or, in another namespace, NAMESPACE/NAME, which is the
+// name of no Stack.
 func Key(set *v1alpha1.StackSet, namespace, name string) string {
 	if namespace == "" || namespace == set.Namespace {
 		return name
@@ -35,16 +35,16 @@ func Permits(set *v1alpha1.StackSet, grants v1alpha1.StackGrantList, stack types
 		grants.Allow(v1alpha1.GrantStackSet, set.Namespace, stack))
 }
 
-// withheld are Stacks of other namespaces that are not written, whatever the template has for them. They stay as they are.
-// Without a reason they are only in the message: the StackSet does not generate them.
+// withheld are Stacks of other namespaces that are not written, whatever the template has for them. They stay as they
+// are. Without a reason they are only in the message: the StackSet does not generate them.
 type withheld struct {
 	reason, why string
 	keys        []string
 }
 
 // withhold removes the Stacks of other namespaces that the StackSet must not write from all that is decided later. A
-// user of another namespace stops only what is in it, and nothing of it shows without a StackGrant. There a Stack is not
-// gone that the StackSet never wrote: users could label so many that it would stop (maxDeletions).
+// user of another namespace stops only what is in it, and nothing of it shows without a StackGrant. There a Stack is
+// not gone that the StackSet never wrote: users could label so many that it would stop (maxDeletions).
 func withhold(p *plan) bool {
 	foreign := map[string]bool{}
 	for i := range p.Stacks {
@@ -55,14 +55,16 @@ func withhold(p *plan) bool {
 	generated := len(p.want)
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.owned, p.wanted)))) {
 		stack := Locate(p.Set, key)
-		if own := p.own[key]; stack.Namespace != p.Set.Namespace && p.want[key] == nil && own.Annotations[v1alpha1.RenderedAnnotation] == "" {
+		if own := p.own[key]; stack.Namespace != p.Set.Namespace && p.want[key] == nil &&
+			own.Annotations[v1alpha1.RenderedAnnotation] == "" {
 			delete(p.own, key)
 			continue
 		}
 		why, reason := p.forbids(stack), v1alpha1.ReasonNamespaceNotGranted
 		if why == "" && foreign[key] {
 			reason = v1alpha1.ReasonStackNotOwned
-			why = fmt.Sprintf("not of this StackSet; kubectl label --overwrite stack -n %s NAME %s=%s %s=%s has it take a Stack over",
+			why = fmt.Sprintf("not of this StackSet; kubectl label --overwrite stack -n %s NAME %s=%s %s=%s has it "+
+				"take a Stack over",
 				stack.Namespace, v1alpha1.StackSetLabel, p.Set.Name, v1alpha1.StackSetNamespaceLabel, p.Set.Namespace)
 		}
 		if why == "" {
@@ -94,8 +96,9 @@ func (p *plan) forbids(stack types.NamespacedName) string {
 	case slices.Contains(p.Unwatched, stack.Namespace):
 		return fmt.Sprintf("the operator of this StackSet does not watch namespace %s", stack.Namespace)
 	case !Permits(p.Set, p.Grants, stack):
-		return fmt.Sprintf("no StackGrant in namespace %[1]s allows StackSets of namespace %[2]s to write it; create one there with "+
-			"spec.from: [{kind: %[3]s, namespace: %[2]s}]", stack.Namespace, p.Set.Namespace, v1alpha1.GrantStackSet)
+		return fmt.Sprintf("no StackGrant in namespace %[1]s allows StackSets of namespace %[2]s to write it; create "+
+			"one there with spec.from: [{kind: %[3]s, namespace: %[2]s}]", stack.Namespace, p.Set.Namespace,
+			v1alpha1.GrantStackSet)
 	}
 	return ""
 }

@@ -40,7 +40,8 @@ func (p *plan) stageOf(stack *v1alpha1.Stack, r *Rendered) stage {
 	switch {
 	case stack.DeletionTimestamp != nil:
 		return deleting
-	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest, stack.Annotations[v1alpha1.ItemGoneAnnotation] != "",
+	case stack.Annotations[v1alpha1.RenderedAnnotation] != r.Digest,
+		stack.Annotations[v1alpha1.ItemGoneAnnotation] != "",
 		!p.Same(r, stack):
 		return outdated
 	}
@@ -107,7 +108,8 @@ func (p *plan) rollOut() (paused string) {
 		return ""
 	}
 	if p.d.Status.Failed >= failures {
-		return fmt.Sprintf("with the current template %d failed (%s), and %d wait: correct the template or the Stacks that failed",
+		return fmt.Sprintf("with the current template %d failed (%s), and %d wait: correct the template or the "+
+			"Stacks that failed",
 			p.d.Status.Failed, list(p.in(failed)), p.d.Status.Outdated)
 	}
 	groups := make([][]string, len(order)+1)

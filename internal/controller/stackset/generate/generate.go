@@ -1,5 +1,5 @@
-// Package generate lists what a StackSet makes a Stack for: directories of a repository, entries of lists, and each with
-// each. It is pure: the names of the files of one commit in, items out, and the same items for the same names.
+// Package generate lists what a StackSet makes a Stack for: directories of a repository, entries of lists, and each
+// with each. It is pure: the names of the files of one commit in, items out, and the same items for the same names.
 package generate
 
 import (
@@ -41,16 +41,16 @@ type Item struct {
 	// SettingsFile is the path of the settings file of the directory; empty for none.
 	SettingsFile string
 	Params       map[string]any
-	// DependsOn are the directories of the Terragrunt units that it depends on and that are items too, Elsewhere those of
-	// others.
+	// DependsOn are the directories of the Terragrunt units that it depends on and that are items too, Elsewhere those
+	// of others.
 	DependsOn, Elsewhere []string
 }
 
 // code has the names of files that a root module has.
 var code = []string{"*.tf", "*.tofu", "*.tf.json", "*.tofu.json", unitFile}
 
-// Items are those of all generators, in the order of the generators and of the directories' names. files are the paths of
-// all files of a commit. More than most items are an error: none of them counts.
+// Items are those of all generators, in the order of the generators and of the directories' names. files are the paths
+// of all files of a commit. More than most items are an error: none of them counts.
 func Items(ctx context.Context, generators []Generator, files []string, in Units, most int) ([]Item, error) {
 	tree := newTree(files)
 	var all []Item
@@ -135,7 +135,8 @@ func combine(a, b Item) (Item, error) {
 		}
 		params[name] = value
 	}
-	return Item{Directory: a.Directory + b.Directory, SettingsFile: a.SettingsFile + b.SettingsFile, Params: params}, nil
+	return Item{Directory: a.Directory + b.Directory, SettingsFile: a.SettingsFile + b.SettingsFile, Params: params},
+		nil
 }
 
 // tree has the names of the files of each directory.
@@ -186,7 +187,9 @@ func (d Directories) items(t tree, most int) ([]Item, error) {
 	}
 	var items []Item
 	for _, dir := range slices.Sorted(maps.Keys(t)) {
-		if dir == "" || matchesAny(d.Exclude, dir) || !slices.ContainsFunc(t[dir], func(name string) bool { return matchesAny(markers, name) }) {
+		if dir == "" || matchesAny(d.Exclude, dir) || !slices.ContainsFunc(t[dir], func(name string) bool {
+			return matchesAny(markers, name)
+		}) {
 			continue
 		}
 		for _, p := range patterns { // the first that matches names its parts

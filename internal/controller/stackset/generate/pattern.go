@@ -14,8 +14,9 @@ const longestPattern = 500
 // captureName is a name in braces: it becomes params.NAME of the template.
 var captureName = regexp.MustCompile(`^[a-z][a-zA-Z0-9_]*$`)
 
-// pattern matches the path of a directory. Each part between slashes is text with wildcards (* and ?), ** for any number of
-// directories, or a name in braces, which captures one part or what is beside fixed text: envs/{env}/app-{name}.
+// pattern matches the path of a directory. Each part between slashes is text with wildcards (* and ?), ** for any
+// number of directories, or a name in braces, which captures one part or what is beside fixed text:
+// envs/{env}/app-{name}.
 type pattern struct {
 	text  string
 	match *regexp.Regexp
@@ -37,7 +38,8 @@ func parsePattern(text string) (pattern, error) {
 	for i, part := range parts {
 		switch part {
 		case "", ".":
-			return p, fmt.Errorf("%q: write a path from the root of the repository, without a slash at its start or end", text)
+			return p, fmt.Errorf(
+				"%q: write a path from the root of the repository, without a slash at its start or end", text)
 		case "..":
 			return p, fmt.Errorf("%q: remove the .. in it: paths start at the root of the repository", text)
 		}
@@ -77,7 +79,8 @@ func (p *pattern) parsePart(part string) (expression string, plain bool, err err
 		case c == '{':
 			name, after, closed := strings.Cut(rest[1:], "}")
 			if !closed || !captureName.MatchString(name) {
-				return "", false, fmt.Errorf("%s: a name in braces has letters, digits and _, and begins with a small letter", part)
+				return "", false,
+					fmt.Errorf("%s: a name in braces has letters, digits and _, and begins with a small letter", part)
 			}
 			for _, known := range p.names {
 				if known == name {

@@ -48,8 +48,8 @@ func units(ctx context.Context, items []Item, in Units, t tree) ([]Item, error) 
 	for _, item := range items {
 		if !slices.Contains(t[item.Directory], unitFile) {
 			if !committed[item.Directory] {
-				return nil, fmt.Errorf("terragrunt: Cairn does not run the %s in %s: run `terragrunt stack generate` there and commit the "+
-					"units that it creates, or exclude the directory", stackFile, item.Directory)
+				return nil, fmt.Errorf("terragrunt: Cairn does not run the %s in %s: run `terragrunt stack generate` "+
+					"there and commit the units that it creates, or exclude the directory", stackFile, item.Directory)
 			}
 			continue
 		}
@@ -115,7 +115,8 @@ func order(items []Item) error {
 		case done[dir]:
 			return nil
 		case entered[dir]:
-			return fmt.Errorf("generators: the Terragrunt units %s depend on each other: remove one of the dependencies",
+			return fmt.Errorf(
+				"generators: the Terragrunt units %s depend on each other: remove one of the dependencies",
 				strings.Join(append(way[slices.Index(way, dir):], dir), " -> "))
 		}
 		entered[dir] = true

@@ -22,7 +22,8 @@ func (u commit) Unit(_ context.Context, dir string) (Unit, error) {
 }
 
 func TestUnits(t *testing.T) {
-	live := commit{"live/prod/app": after("live/prod/vpc", "live/prod/db"), "live/prod/db": after("live/prod/vpc"), "live/prod/vpc": after()}
+	live := commit{"live/prod/app": after("live/prod/vpc", "live/prod/db"), "live/prod/db": after("live/prod/vpc"),
+		"live/prod/vpc": after()}
 	with := func(more commit) commit {
 		all := maps.Clone(live)
 		maps.Copy(all, more)
@@ -37,41 +38,56 @@ func TestUnits(t *testing.T) {
 		wrong   string
 	}{
 		"a unit depends on the units that it names": {units: live, want: []string{
-			"live/prod/app map[env:prod name:app] [live/prod/db live/prod/vpc] []", "live/prod/db map[env:prod name:db] [live/prod/vpc] []",
+			"live/prod/app map[env:prod name:app] [live/prod/db live/prod/vpc] []",
+			"live/prod/db map[env:prod name:db] [live/prod/vpc] []",
 			"live/prod/vpc map[env:prod name:vpc] [] []",
 		}},
 		"a unit that is excluded sets no order": {units: live, exclude: []string{"live/*/vpc"}, want: []string{
-			"live/prod/app map[env:prod name:app] [live/prod/db] [live/prod/vpc]", "live/prod/db map[env:prod name:db] [] [live/prod/vpc]",
+			"live/prod/app map[env:prod name:app] [live/prod/db] [live/prod/vpc]",
+			"live/prod/db map[env:prod name:db] [] [live/prod/vpc]",
 		}},
-		"a unit outside of the patterns sets no order": {units: with(commit{"shared/dns": after(), "live/prod/db": after("shared/dns")}), include: []string{"live/prod/db"}, want: []string{
+		"a unit outside of the patterns sets no order": {units: with(commit{"shared/dns": after(),
+			"live/prod/db": after("shared/dns")}), include: []string{"live/prod/db"}, want: []string{
 			"live/prod/db map[] [] [shared/dns]",
 		}},
-		"a directory that Terragrunt skips is no unit": {units: with(commit{"live/prod/db": {}}), include: []string{"live/prod/*"}, want: []string{
-			"live/prod/app map[] [live/prod/vpc] [live/prod/db]", "live/prod/vpc map[] [] []",
-		}},
+		"a directory that Terragrunt skips is no unit": {units: with(commit{"live/prod/db": {}}),
+			include: []string{"live/prod/*"}, want: []string{
+				"live/prod/app map[] [live/prod/vpc] [live/prod/db]", "live/prod/vpc map[] [] []",
+			}},
 		"a file that another unit includes is none": {
 			units:   commit{"live/prod": after(), "live/prod/vpc": {Runs: true, Includes: []string{"live/prod"}}},
 			include: []string{"live/**"}, want: []string{"live/prod/vpc map[] [] []"},
 		},
-		"code without a terragrunt.hcl is no unit": {units: commit{"live/prod/vpc": after()}, files: []string{"live/prod/code/main.tf"}, want: []string{"live/prod/vpc map[env:prod name:vpc] [] []"}},
+		"code without a terragrunt.hcl is no unit": {units: commit{"live/prod/vpc": after()},
+			files: []string{"live/prod/code/main.tf"}, want: []string{"live/prod/vpc map[env:prod name:vpc] [] []"}},
 		"units that depend on each other": {
-			units: with(commit{"live/prod/vpc": after("live/prod/app")}), wrong: "generators: the Terragrunt units live/prod/app -> live/prod/vpc -> live/prod/app depend on each other",
+			units: with(commit{"live/prod/vpc": after("live/prod/app")}),
+			wrong: "generators: the Terragrunt units live/prod/app -> live/prod/vpc -> live/prod/app depend " +
+				"on each other",
 		},
 		"a stack of Terragrunt's": {
-			units: live, files: []string{"live/prod/net/terragrunt.stack.hcl"}, wrong: "generators[0]: terragrunt: Cairn does not run the terragrunt.stack.hcl in live/prod/net: run",
+			units: live, files: []string{"live/prod/net/terragrunt.stack.hcl"},
+			wrong: "generators[0]: terragrunt: Cairn does not run the terragrunt.stack.hcl in live/prod/net: run",
 		},
 		"a stack of Terragrunt's that is excluded": {
-			units: commit{"live/prod/vpc": after()}, files: []string{"live/prod/net/terragrunt.stack.hcl"}, exclude: []string{"live/prod/net"}, want: []string{"live/prod/vpc map[env:prod name:vpc] [] []"},
+			units: commit{"live/prod/vpc": after()}, files: []string{"live/prod/net/terragrunt.stack.hcl"},
+			exclude: []string{"live/prod/net"}, want: []string{"live/prod/vpc map[env:prod name:vpc] [] []"},
 		},
 		"a stack of Terragrunt's whose units are committed": {
 			units: commit{"live/.terragrunt-stack/net/.terragrunt-stack/vpc": after()}, include: []string{"**"},
 			files: []string{"live/terragrunt.stack.hcl", "live/.terragrunt-stack/net/terragrunt.stack.hcl"},
 			want:  []string{"live/.terragrunt-stack/net/.terragrunt-stack/vpc map[] [] []"},
 		},
-		"more than the limit":                 {units: with(commit{"live/prod/a": after(), "live/prod/b": after(), "live/prod/c": after()}), wrong: "more than spec.maxStacks (5)"},
-		"what is no unit counts as no item":   {units: with(commit{"live/prod/a": {}, "live/prod/b": {}, "live/prod/c": {}}), include: []string{"live/prod/vpc", "live/prod/?"}, want: []string{"live/prod/vpc map[] [] []"}},
-		"a pattern that is none":              {units: live, include: []string{"live/{a"}, wrong: "terragrunt.include[0]"},
-		"a unit that cannot be read by Cairn": {units: with(commit{"live/prod/bad": {Problem: "x:1: no path"}}), wrong: "generators[0]: terragrunt: unit live/prod/bad: x:1: no path"},
+		"more than the limit": {
+			units: with(commit{"live/prod/a": after(), "live/prod/b": after(), "live/prod/c": after()}),
+			wrong: "more than spec.maxStacks (5)"},
+		"what is no unit counts as no item": {
+			units:   with(commit{"live/prod/a": {}, "live/prod/b": {}, "live/prod/c": {}}),
+			include: []string{"live/prod/vpc", "live/prod/?"}, want: []string{"live/prod/vpc map[] [] []"}},
+		"a pattern that is none": {units: live, include: []string{"live/{a"},
+			wrong: "terragrunt.include[0]"},
+		"a unit that cannot be read by Cairn": {units: with(commit{"live/prod/bad": {Problem: "x:1: no path"}}),
+			wrong: "generators[0]: terragrunt: unit live/prod/bad: x:1: no path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := slices.Clone(tt.files)

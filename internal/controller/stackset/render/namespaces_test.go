@@ -21,13 +21,14 @@ func TestNamespaceOfStacks(t *testing.T) {
 		namespace, directory string
 		want, wrong          string
 	}{
-		"no namespace":                         {"", "web", "", ""},
-		"that of the set":                      {"platform", "web", "", ""},
-		"one of spec.namespaces":               {"api", "web", "api", ""},
-		"a capture chooses one of them":        {"${params.name}", "web", "web", ""},
-		"a directory with the name of another": {"${params.name}", "kube-system", "", `template.metadata.namespace: spec.namespaces does not have "kube-system" (directory services/kube-system)`},
-		"a text that ends in one":              {"x${params.name}", "web", "", `spec.namespaces does not have "xweb"`},
-		"a literal":                            {"other", "web", "", `spec.namespaces does not have "other"`},
+		"no namespace":                  {"", "web", "", ""},
+		"that of the set":               {"platform", "web", "", ""},
+		"one of spec.namespaces":        {"api", "web", "api", ""},
+		"a capture chooses one of them": {"${params.name}", "web", "web", ""},
+		"a directory with the name of another": {"${params.name}", "kube-system", "",
+			`template.metadata.namespace: spec.namespaces does not have "kube-system" (directory services/kube-system)`},
+		"a text that ends in one": {"x${params.name}", "web", "", `spec.namespaces does not have "xweb"`},
+		"a literal":               {"other", "web", "", `spec.namespaces does not have "other"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, problem := New(inNamespaces(t, tt.namespace))
@@ -39,7 +40,8 @@ func TestNamespaceOfStacks(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			case tt.wrong != "":
-				if problem == nil || problem.Reason != v1alpha1.ReasonRenderingFailed || !strings.Contains(problem.Message, tt.wrong) || all != nil {
+				if problem == nil || problem.Reason != v1alpha1.ReasonRenderingFailed ||
+					!strings.Contains(problem.Message, tt.wrong) || all != nil {
 					t.Errorf("%+v, %d Stacks; want %s", problem, len(all), tt.wrong)
 				}
 			case problem != nil || all[0].Namespace != tt.want:
@@ -74,9 +76,11 @@ func TestUnitsOfOtherNamespaces(t *testing.T) {
 		t.Fatal(err, problem)
 	}
 	for i, want := range []string{
-		`"dependsOn":[{"name":"prod-vpc","namespace":"net"},{"name":"prod-db"}]`, ``, `"dependsOn":[{"name":"prod-db","namespace":"platform"}]`,
+		`"dependsOn":[{"name":"prod-vpc","namespace":"net"},{"name":"prod-db"}]`, ``,
+		`"dependsOn":[{"name":"prod-db","namespace":"platform"}]`,
 	} {
-		if text := string(all[i].JSON); !strings.Contains(text, want) || (want == "" && strings.Contains(text, "dependsOn")) {
+		if text := string(all[i].JSON); !strings.Contains(text, want) ||
+			(want == "" && strings.Contains(text, "dependsOn")) {
 			t.Errorf("%s: %s", all[i].Name, text)
 		}
 	}
@@ -84,7 +88,8 @@ func TestUnitsOfOtherNamespaces(t *testing.T) {
 
 // An entry of dependsOn has its name alone: of two units whose Stacks have one name, the order of one would be lost.
 func TestUnitsOfOneNameInTwoNamespaces(t *testing.T) {
-	s := parsed(t, live, `metadata: {name: "${params.env}-${params.name}"}`, `metadata: {namespace: "${params.env}", name: "${params.name}"}`)
+	s := parsed(t, live, `metadata: {name: "${params.env}-${params.name}"}`,
+		`metadata: {namespace: "${params.env}", name: "${params.name}"}`)
 	s.Namespace, s.Spec.Namespaces = "platform", []string{"dev", "prod"}
 	r, problem := New(s)
 	if problem != nil {
@@ -94,7 +99,8 @@ func TestUnitsOfOneNameInTwoNamespaces(t *testing.T) {
 	of := units{"live/prod/app": {"live/prod/vpc", "live/dev/vpc"}}
 	all, problem, err := r.Stacks(t.Context(), files, of.contents())
 	want := "spec.dependsOn: Stacks vpc of the namespaces prod and dev cannot both be in it"
-	if err != nil || problem == nil || problem.Reason != v1alpha1.ReasonRenderingFailed || !strings.Contains(problem.Message, want) || all != nil {
+	if err != nil || problem == nil || problem.Reason != v1alpha1.ReasonRenderingFailed ||
+		!strings.Contains(problem.Message, want) || all != nil {
 		t.Errorf("%+v, %v, %d Stacks", problem, err, len(all))
 	}
 }

@@ -46,7 +46,8 @@ func New(set *v1alpha1.StackSet) (*Renderer, *decision.Problem) {
 	r := &Renderer{most: mostStacks, namespace: set.Namespace, others: set.Spec.Namespaces}
 	for i, m := range set.Spec.Moved {
 		if decision.Locate(set, m.From).Namespace != decision.Locate(set, m.To).Namespace {
-			return nil, invalid(fmt.Errorf("moved[%d]: Stack %s cannot continue as %s: a State stays in its namespace", i, m.From, m.To))
+			return nil, invalid(fmt.Errorf("moved[%d]: Stack %s cannot continue as %s: a State stays in its namespace",
+				i, m.From, m.To))
 		}
 	}
 	if set.Spec.MaxStacks != nil {
@@ -95,7 +96,8 @@ func failedFor(first error, others []string) *decision.Problem {
 	if len(named) > mostNamed {
 		named, more = named[:mostNamed], fmt.Sprintf(", and %d more", len(named)-mostNamed)
 	}
-	problem.Message += fmt.Sprintf("; %d more of its Stacks have an error: %s%s", len(others), strings.Join(named, ", "), more)
+	problem.Message += fmt.Sprintf("; %d more of its Stacks have an error: %s%s", len(others),
+		strings.Join(named, ", "), more)
 	return problem
 }
 
@@ -120,7 +122,8 @@ func generatorOf(g v1alpha1.StackSetGenerator) (generate.Generator, error) {
 
 func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 	if d := items.Directories; d != nil {
-		g.Directories = &generate.Directories{Include: d.Include, Exclude: d.Exclude, Marker: d.Marker, SettingsFile: d.SettingsFile}
+		g.Directories = &generate.Directories{Include: d.Include, Exclude: d.Exclude, Marker: d.Marker,
+			SettingsFile: d.SettingsFile}
 	}
 	for i, entry := range items.List {
 		params := map[string]any{}
@@ -134,7 +137,8 @@ func itemsOf(items v1alpha1.StackSetItems) (g generate.Generator, err error) {
 
 // Stacks returns what the StackSet generates for the paths of all files of a commit, of which it reads the settings
 // files that it has not read yet. An error is that of ctx, or of reading a file.
-func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents) ([]decision.Rendered, *decision.Problem, error) {
+func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents) ([]decision.Rendered,
+	*decision.Problem, error) {
 	items, err := generate.Items(ctx, r.generators, files, contents, r.most)
 	if unread, ok := errors.AsType[*generate.ReadError](err); ok {
 		return nil, nil, unread
@@ -175,7 +179,9 @@ func (r *Renderer) Stacks(ctx context.Context, files []string, contents Contents
 		}
 		if item.SettingsFile != "" {
 			if size += len(one.JSON); size > mostSettings {
-				return nil, invalid(fmt.Errorf("generators: the Stacks with settings files have more than %d bytes in all", mostSettings)), nil
+				return nil, invalid(
+					fmt.Errorf("generators: the Stacks with settings files have more than %d bytes in all",
+						mostSettings)), nil
 			}
 		}
 		next[key] = one
@@ -230,7 +236,8 @@ func (r *Renderer) depend(all []decision.Rendered, items []generate.Item) error 
 					entries = append(entries, map[string]any{"name": on.Name, "namespace": namespace})
 				case known != namespace:
 					return &template.Error{Field: "spec.dependsOn", Directory: item.Directory, Reason: fmt.Sprintf(
-						"Stacks %s of the namespaces %s and %s cannot both be in it: give one another name", on.Name, known, namespace)}
+						"Stacks %s of the namespaces %s and %s cannot both be in it: give one another name", on.Name,
+						known, namespace)}
 				}
 				namespaces[on.Name] = namespace
 			}

@@ -28,8 +28,8 @@ var listKeys = map[string]string{
 	"spec.windows.operations":      "",
 }
 
-// checkKeys returns an error for the first entry of a merged list that has no key, or the key of an entry before it. The
-// API server answers an apply of such a list with an internal error, which reads as one that passes.
+// checkKeys returns an error for the first entry of a merged list that has no key, or the key of an entry before it.
+// The API server answers an apply of such a list with an internal error, which reads as one that passes.
 func checkKeys(path string, value any) error {
 	switch value := value.(type) {
 	case map[string]any:

@@ -71,41 +71,57 @@ func specOf(t *testing.T, template, settings string) (string, string) {
 }
 
 func TestSettingsAreAddedToTheTemplate(t *testing.T) {
-	const source, token = `"source":{"git":{"path":"services/web","repository":{"name":"infra"}}}`, `{"name":"token","valueFrom":{"secret":{"key":"b","name":"a"}}}`
-	const files, variables = `"variableFiles":[{"path":"all.tfvars"}]`, `"variables":[{"name":"replicas","value":1},{"name":"region","value":"eu"},` + token + `]`
+	const source, token = `"source":{"git":{"path":"services/web","repository":{"name":"infra"}}}`,
+		`{"name":"token","valueFrom":{"secret":{"key":"b","name":"a"}}}`
+	const files, variables = `"variableFiles":[{"path":"all.tfvars"}]`,
+		`"variables":[{"name":"replicas","value":1},{"name":"region","value":"eu"},` + token + `]`
 	for name, tt := range map[string]struct{ settings, want, wrong string }{
-		"no settings":              {"", `{` + source + `,` + files + `,` + variables + `}`, ""},
-		"a variable is added":      {"variables: [{name: size, value: 9007199254740993}]", `{` + source + `,` + files + `,` + strings.TrimSuffix(variables, "]") + `,{"name":"size","value":9007199254740993}]}`, ""},
-		"a variable is another":    {"variables: [{name: replicas, value: 3}]", `{` + source + `,` + files + `,` + strings.Replace(variables, `"value":1`, `"value":3`, 1) + `}`, ""},
-		"a variable has one value": {"variables: [{name: token, value: x}]", `{` + source + `,` + files + `,` + strings.Replace(variables, token, `{"name":"token","value":"x"}`, 1) + `}`, ""},
+		"no settings": {"", `{` + source + `,` + files + `,` + variables + `}`, ""},
+		"a variable is added": {"variables: [{name: size, value: 9007199254740993}]", `{` + source + `,` + files +
+			`,` + strings.TrimSuffix(variables, "]") + `,{"name":"size","value":9007199254740993}]}`, ""},
+		"a variable is another": {"variables: [{name: replicas, value: 3}]", `{` + source + `,` + files + `,` +
+			strings.Replace(variables, `"value":1`, `"value":3`, 1) + `}`, ""},
+		"a variable has one value": {"variables: [{name: token, value: x}]", `{` + source + `,` + files + `,` +
+			strings.Replace(variables, token, `{"name":"token","value":"x"}`, 1) + `}`, ""},
 		"a variable file is the last one": {"variableFiles: [{path: web.tfvars}]",
 			`{` + source + `,"variableFiles":[{"path":"all.tfvars"},{"path":"web.tfvars"}],` + variables + `}`, ""},
 		"lists that the template does not have": {"dependsOn: [{name: net}]\nsource: {git: {triggers: [a]}}",
-			`{"dependsOn":[{"name":"net"}],` + strings.Replace(source, `"}}}`, `"},"triggers":["a"]}}`, 1) + `,` + files + `,` + variables + `}`, ""},
+			`{"dependsOn":[{"name":"net"}],` + strings.Replace(source, `"}}}`, `"},"triggers":["a"]}}`, 1) + `,` +
+				files + `,` + variables + `}`, ""},
 		"a text that is no expression": {"variables: [{name: region, value: '${params.name}'}]",
 			`{` + source + `,` + files + `,` + strings.Replace(variables, `"eu"`, `"${params.name}"`, 1) + `}`, ""},
-		"a field that it cannot set": {"apply: Automatic", "", `RenderingFailed: services/web/cairn.yaml: apply cannot be set here, and has the value "Automatic"`},
+		"a field that it cannot set": {"apply: Automatic", "",
+			`RenderingFailed: services/web/cairn.yaml: apply cannot be set here, and has the value "Automatic"`},
 		"a value of another type": {"variableFiles: [{path: 5}]", "",
-			"RenderingFailed: services/web/cairn.yaml: spec.variableFiles.path is of type number, and has to be of type string"},
+			"RenderingFailed: services/web/cairn.yaml: spec.variableFiles.path is of type number, and has to be of " +
+				"type string"},
 		"a name that YAML reads as a bool": {"variables: [{name: n, value: 5}]", "",
-			"spec.variables.name is of type bool, and has to be of type string (quote texts such as n, no, on and yes)"},
-		"a list that is an object":    {`variables: {"[]": {name: a}}`, "", `services/web/cairn.yaml: variables.[] cannot be set here`},
-		"a variable without a name":   {"variables: [{value: 1}]", "", "RenderingFailed: services/web/cairn.yaml: spec.variables[0] has no name"},
-		"a dependency without a name": {"dependsOn: [{name: net}, {name: ''}]", "", "RenderingFailed: services/web/cairn.yaml: spec.dependsOn[1] has no name"},
-		"a variable twice":            {"variables: [{name: a, value: 1}, {name: a, value: 2}]", "", `services/web/cairn.yaml: spec.variables[0] and [1] are both "a"`},
-		"a file that is too large":    {strings.Repeat("# comment\n", 2000), "", "RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
+			"spec.variables.name is of type bool, and has to be of type string (quote texts such as n, no, " +
+				"on and yes)"},
+		"a list that is an object": {`variables: {"[]": {name: a}}`, "",
+			`services/web/cairn.yaml: variables.[] cannot be set here`},
+		"a variable without a name": {"variables: [{value: 1}]", "",
+			"RenderingFailed: services/web/cairn.yaml: spec.variables[0] has no name"},
+		"a dependency without a name": {"dependsOn: [{name: net}, {name: ''}]", "",
+			"RenderingFailed: services/web/cairn.yaml: spec.dependsOn[1] has no name"},
+		"a variable twice": {"variables: [{name: a, value: 1}, {name: a, value: 2}]", "",
+			`services/web/cairn.yaml: spec.variables[0] and [1] are both "a"`},
+		"a file that is too large": {strings.Repeat("# comment\n", 2000), "",
+			"RenderingFailed: services/web/cairn.yaml: it has more than 16384 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, wrong := specOf(t, withFiles, tt.settings)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if !strings.HasPrefix(wrong, tt.wrong) && !strings.Contains(wrong, tt.wrong) || (wrong == "") != (tt.wrong == "") {
+			if !strings.HasPrefix(wrong, tt.wrong) && !strings.Contains(wrong, tt.wrong) ||
+				(wrong == "") != (tt.wrong == "") {
 				t.Errorf("the error %q, want %q", wrong, tt.wrong)
 			}
 		})
 	}
-	if _, wrong := specOf(t, strings.Replace(withFiles, ", settingsFile: cairn.yaml", "", 1), "apply: Automatic"); wrong != "" {
+	if _, wrong := specOf(t, strings.Replace(withFiles, ", settingsFile: cairn.yaml", "", 1),
+		"apply: Automatic"); wrong != "" {
 		t.Errorf("a file that the StackSet does not read: %s", wrong)
 	}
 }
@@ -140,7 +156,8 @@ func TestChangeOfASettingsFileChangesItsStack(t *testing.T) {
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	contents := &fileMap{files: map[string]string{"README.md": "", "other/cairn.yaml": "apply: Automatic", "services/docs/cairn.yaml": "apply: Automatic"}}
+	contents := &fileMap{files: map[string]string{"README.md": "", "other/cairn.yaml": "apply: Automatic",
+		"services/docs/cairn.yaml": "apply: Automatic"}}
 	for i := range 20 {
 		contents.files[fmt.Sprintf("services/s%d/main.tf", i)] = ""
 		contents.files[fmt.Sprintf("services/s%d/cairn.yaml", i)] = "variables: [{name: replicas, value: 2}]"
@@ -173,7 +190,8 @@ func TestChangeOfASettingsFileChangesItsStack(t *testing.T) {
 		t.Error("another Stack changed")
 	}
 	contents.files["services/s7/cairn.yaml"], contents.err = "variables: []", errors.New("git was killed")
-	if _, problem, err := r.Stacks(t.Context(), slices.Sorted(maps.Keys(contents.files)), contents); problem != nil || !errors.Is(err, contents.err) {
+	if _, problem, err := r.Stacks(t.Context(), slices.Sorted(maps.Keys(contents.files)), contents); problem != nil ||
+		!errors.Is(err, contents.err) {
 		t.Errorf("%v, %v", problem, err)
 	}
 }
@@ -200,8 +218,10 @@ func TestStacksWithSettingsHaveASizeInAll(t *testing.T) {
 // FuzzSettings checks that a settings file, whatever is in it, changes nothing but what it can set.
 func FuzzSettings(f *testing.F) {
 	for _, text := range []string{
-		"variables: [{name: a, value: {b: 1}}]", "dependsOn: [{name: a}]\nsource: {git: {triggers: [a]}}", "variableFiles: [{path: a.tfvars}]",
-		"apply: Automatic", `{"variables": [{"name": "a", "valueFrom": {}}]}`, "a: &a [*a]", "---\n---\n", "source.git.path: x", "source: {git: {path: x}}",
+		"variables: [{name: a, value: {b: 1}}]", "dependsOn: [{name: a}]\nsource: {git: {triggers: [a]}}",
+		"variableFiles: [{path: a.tfvars}]",
+		"apply: Automatic", `{"variables": [{"name": "a", "valueFrom": {}}]}`, "a: &a [*a]", "---\n---\n",
+		"source.git.path: x", "source: {git: {path: x}}",
 	} {
 		f.Add([]byte(text))
 	}
@@ -215,7 +235,8 @@ func FuzzSettings(f *testing.F) {
 		return s
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		data, err := withSettings(t.Context(), []byte(rendered), "cairn.yaml", &fileMap{files: map[string]string{"cairn.yaml": string(text)}})
+		data, err := withSettings(t.Context(), []byte(rendered), "cairn.yaml",
+			&fileMap{files: map[string]string{"cairn.yaml": string(text)}})
 		if err != nil {
 			return
 		}

@@ -36,7 +36,8 @@ func (r readUnits) Unit(_ context.Context, dir string) (generate.Unit, error) {
 }
 
 func TestStacksOfUnits(t *testing.T) {
-	files := []string{"live/prod/app/terragrunt.hcl", "live/prod/db/terragrunt.hcl", "live/prod/vpc/terragrunt.hcl", "live/prod/none/terragrunt.hcl"}
+	files := []string{"live/prod/app/terragrunt.hcl", "live/prod/db/terragrunt.hcl", "live/prod/vpc/terragrunt.hcl",
+		"live/prod/none/terragrunt.hcl"}
 	r, problem := New(parsed(t, live))
 	if problem != nil {
 		t.Fatal(problem)
@@ -49,10 +50,15 @@ func TestStacksOfUnits(t *testing.T) {
 		want    string
 	}{
 		{"no dependency", nil, nil, `null`},
-		{"dependencies", nil, units{"live/prod/app": {"live/prod/db", "live/prod/vpc"}}, `[{"name":"prod-db"},{"name":"prod-vpc"}]`},
+		{"dependencies", nil, units{"live/prod/app": {"live/prod/db", "live/prod/vpc"}},
+			`[{"name":"prod-db"},{"name":"prod-vpc"}]`},
 		{"they are not kept", nil, units{"live/prod/app": {"live/prod/vpc"}}, `[{"name":"prod-vpc"}]`},
-		{"on a unit without a Stack", nil, units{"live/prod/app": {"live/prod/none", "live/prod/db"}}, `[{"name":"prod-db"}]`},
-		{"with those of the template", []string{"engine:", "dependsOn: [{name: base}, {name: prod-vpc}]\n      engine:"}, units{"live/prod/app": {"live/prod/db", "live/prod/vpc"}}, `[{"name":"base"},{"name":"prod-vpc"},{"name":"prod-db"}]`},
+		{"on a unit without a Stack", nil, units{"live/prod/app": {"live/prod/none", "live/prod/db"}},
+			`[{"name":"prod-db"}]`},
+		{"with those of the template",
+			[]string{"engine:", "dependsOn: [{name: base}, {name: prod-vpc}]\n      engine:"},
+			units{"live/prod/app": {"live/prod/db", "live/prod/vpc"}},
+			`[{"name":"base"},{"name":"prod-vpc"},{"name":"prod-db"}]`},
 	} {
 		if step.changes != nil {
 			if r, problem = New(parsed(t, live, step.changes...)); problem != nil {
@@ -86,14 +92,17 @@ func TestWrongUnits(t *testing.T) {
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	all, problem, err := r.Stacks(t.Context(), files, units{"live/prod/app": {"live/prod/db"}, "live/prod/db": {"live/prod/app"}}.contents())
+	all, problem, err := r.Stacks(t.Context(), files,
+		units{"live/prod/app": {"live/prod/db"}, "live/prod/db": {"live/prod/app"}}.contents())
 	if all != nil || err != nil || problem == nil || problem.Reason != "GeneratorsInvalid" {
 		t.Error(all, problem, err)
 	}
-	if all, problem, err = r.Stacks(t.Context(), files, units(nil).contents()); len(all) != 2 || problem != nil || err != nil {
+	if all, problem, err = r.Stacks(t.Context(), files, units(nil).contents()); len(all) != 2 || problem != nil ||
+		err != nil {
 		t.Error(all, problem, err)
 	}
-	if _, problem = New(parsed(t, live, "name: infra}, path", `name: infra}, ref: "${params.env}", path`)); problem == nil || problem.Reason != "RenderingFailed" {
+	if _, problem = New(parsed(t, live, "name: infra}, path", `name: infra}, ref: "${params.env}", path`)); problem ==
+		nil || problem.Reason != "RenderingFailed" {
 		t.Errorf("a capture is permitted in a guarded field: %+v", problem)
 	}
 }

@@ -136,8 +136,8 @@ func nameFaults(name string, prefix bool) []string {
 	faults := metadata.NameIsDNSSubdomain(name, prefix)
 	for i, text := range faults {
 		if strings.Contains(text, "RFC 1123") {
-			faults[i] = "a name has lowercase letters, digits, - and ., and begins and ends with a letter or a digit; for example, " +
-				"${params.name.lowerAscii().replace('_', '-')} changes a param"
+			faults[i] = "a name has lowercase letters, digits, - and ., and begins and ends with a letter or a " +
+				"digit; for example, ${params.name.lowerAscii().replace('_', '-')} changes a param"
 		}
 	}
 	return faults

@@ -38,35 +38,48 @@ spec:
   prune: Keep
 `
 
-// TestFaultsOfTheSchema checks the kinds of values that the API server rejects. The tests of the chart check the same schema with
-// the API server.
+// TestFaultsOfTheSchema checks the kinds of values that the API server rejects. The tests of the chart check the same
+// schema with the API server.
 func TestFaultsOfTheSchema(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of      string
 		changes []string
 		want    string // field and text of the first fault; empty for none
 	}{
-		"a Stack":                    {of: stack},
-		"a null":                     {of: stack, changes: []string{"apply: Manual", "apply: null"}},
-		"an enum":                    {stack, []string{"Manual", "Perhaps"}, `spec.apply: "Perhaps": supported values: "Manual", "Automatic", "Never"`},
-		"a rule":                     {stack, []string{"envs/prod/net", "../x"}, `spec.source.git.path: "../x": `},
-		"a rule of an object":        {stack, []string{"{git: {repository: {name: infra}, path: envs/prod/net}}", "{}"}, `spec.source: {}: exactly one of the fields`},
-		"a rule of a default":        {stack, []string{"value: 3", "valueFrom: {}"}, `spec.variables[0].valueFrom: {}: `},
-		"a pattern":                  {stack, []string{"apply: Manual", "dependsOn: [{name: a/b}]"}, `spec.dependsOn[0].name: "a/b": `},
-		"a field that is required":   {stack, []string{"apply: Manual", "windows: [{kind: Deny}]"}, `spec.windows[0].duration: required`},
-		"an entry twice":             {stack, []string{"apply: Manual", "dependsOn: [{name: a}, {name: a}]"}, `spec.dependsOn[1]: {"name":"a"}: duplicate value`},
-		"a type":                     {stack, []string{"apply: Manual", "suspend: maybe"}, `spec.suspend: "maybe": `},
-		"the name of a Stack":        {stack, []string{"prod-net,", "Prod,"}, `metadata.name: "Prod": `},
-		"the length of its name":     {stack, []string{"prod-net,", strings.Repeat("n", 201) + ","}, "metadata: {"},
-		"a StackSet":                 {of: stackSet},
-		"its enum":                   {stackSet, []string{"Keep", "Remove"}, `spec.prune: "Remove": supported values: "Keep", "Delete"`},
-		"its rule":                   {stackSet, []string{"repository: {name: infra}\n  gen", "gen"}, `spec: {`},
-		"its generators":             {stackSet, []string{"directories: {include", "terragrunt: {exclude: [a], include"}, ""},
-		"its generators, two in one": {stackSet, []string{"- directories:", "- list: [{a: 1}]\n    directories:"}, `spec.generators[0]: {`},
-		"its name":                   {stackSet, []string{"{name: platform}", "{}"}, "metadata.name: required"},
-		"a percentage that is none":  {stackSet, []string{"prune: Keep", "maxDeletions: 200%"}, `spec.maxDeletions: "200%": a number of at least 0`},
-		"a number below its minimum": {stackSet, []string{"prune: Keep", "rollout: {maxConcurrent: 0}"}, `spec.rollout.maxConcurrent: 0: `},
-		"a label of Cairn":           {stackSet, []string{"{name: \"${params.env}", "{labels: {cairn.dev/x: a}, name: \"${params.env}"}, `spec.template.metadata.labels: {"cairn.dev/x":"a"}: a StackSet cannot set labels`},
+		"a Stack": {of: stack},
+		"a null":  {of: stack, changes: []string{"apply: Manual", "apply: null"}},
+		"an enum": {stack, []string{"Manual", "Perhaps"},
+			`spec.apply: "Perhaps": supported values: "Manual", "Automatic", "Never"`},
+		"a rule": {stack, []string{"envs/prod/net", "../x"}, `spec.source.git.path: "../x": `},
+		"a rule of an object": {stack, []string{"{git: {repository: {name: infra}, path: envs/prod/net}}", "{}"},
+			`spec.source: {}: exactly one of the fields`},
+		"a rule of a default": {stack, []string{"value: 3", "valueFrom: {}"},
+			`spec.variables[0].valueFrom: {}: `},
+		"a pattern": {stack, []string{"apply: Manual", "dependsOn: [{name: a/b}]"},
+			`spec.dependsOn[0].name: "a/b": `},
+		"a field that is required": {stack, []string{"apply: Manual", "windows: [{kind: Deny}]"},
+			`spec.windows[0].duration: required`},
+		"an entry twice": {stack, []string{"apply: Manual", "dependsOn: [{name: a}, {name: a}]"},
+			`spec.dependsOn[1]: {"name":"a"}: duplicate value`},
+		"a type":                 {stack, []string{"apply: Manual", "suspend: maybe"}, `spec.suspend: "maybe": `},
+		"the name of a Stack":    {stack, []string{"prod-net,", "Prod,"}, `metadata.name: "Prod": `},
+		"the length of its name": {stack, []string{"prod-net,", strings.Repeat("n", 201) + ","}, "metadata: {"},
+		"a StackSet":             {of: stackSet},
+		"its enum": {stackSet, []string{"Keep", "Remove"},
+			`spec.prune: "Remove": supported values: "Keep", "Delete"`},
+		"its rule": {stackSet, []string{"repository: {name: infra}\n  gen", "gen"}, `spec: {`},
+		"its generators": {stackSet,
+			[]string{"directories: {include", "terragrunt: {exclude: [a], include"}, ""},
+		"its generators, two in one": {stackSet, []string{"- directories:", "- list: [{a: 1}]\n    directories:"},
+			`spec.generators[0]: {`},
+		"its name": {stackSet, []string{"{name: platform}", "{}"}, "metadata.name: required"},
+		"a percentage that is none": {stackSet, []string{"prune: Keep", "maxDeletions: 200%"},
+			`spec.maxDeletions: "200%": a number of at least 0`},
+		"a number below its minimum": {stackSet, []string{"prune: Keep", "rollout: {maxConcurrent: 0}"},
+			`spec.rollout.maxConcurrent: 0: `},
+		"a label of Cairn": {stackSet,
+			[]string{"{name: \"${params.env}", "{labels: {cairn.dev/x: a}, name: \"${params.env}"},
+			`spec.template.metadata.labels: {"cairn.dev/x":"a"}: a StackSet cannot set labels`},
 	} {
 		check := Stack
 		if tt.of == stackSet {

@@ -13,9 +13,9 @@ import (
 )
 
 // A user who pushes to the repository chooses the names of directories, and thereby captures and directory. These must
-// not decide which identity, credentials, commands or rules a Stack has. VariableSets, rollouts and tools of others select
-// Stacks by their labels, so a label that may have a capture is one whose name begins with directoryLabel: a selector
-// with such a name trusts who can push.
+// not decide which identity, credentials, commands or rules a Stack has. VariableSets, rollouts and tools of others
+// select Stacks by their labels, so a label that may have a capture is one whose name begins with directoryLabel: a
+// selector with such a name trusts who can push.
 
 // class is what the expressions of a field may read.
 type class int
@@ -91,7 +91,8 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 		name := ""
 		switch strings.TrimPrefix(variable.AsIdent(), ".") {
 		case "directory":
-			return nil, errors.New("directory is not permitted in this field: users who push to the repository choose it" + insteadOf(field))
+			return nil, errors.New("directory is not permitted in this field: users who push to the " +
+				"repository choose it" + insteadOf(field))
 		case "params":
 			if name = paramOf(variable); name == "" {
 				return nil, errors.New("write params.NAME: in this field only params of lists are permitted")
@@ -101,12 +102,13 @@ func (g guard) check(field string, expression *ast.AST, alone bool) (choosesBy [
 			continue
 		}
 		if class != choice || !alone || !isChoice(root) {
-			return nil, fmt.Errorf("params.%s is not permitted in this field: it is not of a list, and users who push to the repository "+
-				"choose captures%s", name, insteadOf(field))
+			return nil, fmt.Errorf("params.%s is not permitted in this field: it is not of a list, and users who "+
+				"push to the repository choose captures%s", name, insteadOf(field))
 		}
 		if g.separators[name] == "" {
-			return nil, fmt.Errorf("no list has params.%s: metadata.name must begin with ${params.%s} and a text behind it, or end "+
-				"with it behind a text, so that a directory that is moved does not change this field", name, name)
+			return nil, fmt.Errorf("no list has params.%s: metadata.name must begin with ${params.%s} and a text "+
+				"behind it, or end with it behind a text, so that a directory that is moved does not change this field",
+				name, name)
 		}
 		choosesBy = append(choosesBy, name)
 	}
@@ -159,8 +161,8 @@ func isChoice(e ast.Expr) bool {
 // alone is an expression that is params.NAME, and nothing else.
 var alone = regexp.MustCompile(`^\s*params\.([a-zA-Z_][a-zA-Z0-9_]*)\s*$`)
 
-// separatorsOf are the captures that each name of a Stack shows, since it begins or ends with them, and the character of
-// the text beside them. A name has one value of a capture that does not contain this character.
+// separatorsOf are the captures that each name of a Stack shows, since it begins or ends with them, and the character
+// of the text beside them. A name has one value of a capture that does not contain this character.
 func separatorsOf(name node) map[string]string {
 	t, _ := name.(text)
 	found := map[string]string{}
@@ -180,8 +182,9 @@ func (t *Template) checkCaptures(params map[string]any) error {
 	for _, name := range t.choosesBy {
 		value, _ := params[name].(string)
 		if separator := t.separators[name]; strings.Contains(value, separator) {
-			return &Error{Field: "metadata.name", Reason: fmt.Sprintf("params.%s decides about spec.apply or spec.deletionPolicy, so it must not "+
-				"contain %q, which separates it from the rest of the name", name, separator)}
+			return &Error{Field: "metadata.name",
+				Reason: fmt.Sprintf("params.%s decides about spec.apply or spec.deletionPolicy, so it must not "+
+					"contain %q, which separates it from the rest of the name", name, separator)}
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ import (
 // MostSettings is how many bytes a settings file can have, also as JSON.
 const MostSettings = 16 << 10
 
-// Settings returns the fields of the spec of a Stack that a settings file has, which is YAML without expressions. A field
-// that it cannot set is an error.
+// Settings returns the fields of the spec of a Stack that a settings file has, which is YAML without expressions. A
+// field that it cannot set is an error.
 func Settings(text []byte) (settings map[string]any, err error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {

@@ -1,5 +1,5 @@
-// Package template renders the template of a StackSet: values of any JSON type whose strings may have CEL expressions in
-// ${...}. It is pure.
+// Package template renders the template of a StackSet: values of any JSON type whose strings may have CEL expressions
+// in ${...}. It is pure.
 //
 //	"${params.replicas}"      one expression: the value of the expression, with its type
 //	"net-${params.env}"       text: what the expressions return, as text
@@ -206,7 +206,8 @@ func (c *compiler) text(field, value string) (node, error) {
 	return t, nil
 }
 
-// closing is the index of the } that ends an expression, which may have strings and maps with braces in it; -1 for none.
+// closing is the index of the } that ends an expression, which may have strings and maps with braces in it; -1 for
+// none.
 func closing(s string) int {
 	open, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -315,7 +316,8 @@ func (t text) render(ctx context.Context, variables map[string]any) (any, error)
 		}
 		word := value.ConvertToType(types.StringType)
 		if types.IsError(word) {
-			return nil, &Error{Field: t.field, Expression: p.expression, Reason: "it is a " + value.Type().TypeName() + ", which cannot be a part of a text"}
+			return nil, &Error{Field: t.field, Expression: p.expression, Reason: "it is a " + value.Type().TypeName() +
+				", which cannot be a part of a text"}
 		}
 		all.WriteString(string(word.(types.String)))
 	}
@@ -346,7 +348,8 @@ func (t text) native(ctx context.Context, p part, variables map[string]any) (any
 	}
 	native, err := value.ConvertToNative(types.JSONValueType)
 	if err != nil {
-		return nil, &Error{Field: t.field, Expression: p.expression, Reason: "it is a " + value.Type().TypeName() + ", which JSON does not have"}
+		return nil, &Error{Field: t.field, Expression: p.expression, Reason: "it is a " + value.Type().TypeName() +
+			", which JSON does not have"}
 	}
 	return native.(*structpb.Value).AsInterface(), nil
 }

@@ -140,7 +140,8 @@ func (r *reader) member(name string) error {
 		var err error
 		r.read, err = read[json.RawMessage](r)
 		return err
-	case "terraform_version", "applyable", "resource_drift", "planned_values", "relevant_attributes", "checks", "timestamp":
+	case "terraform_version", "applyable", "resource_drift", "planned_values", "relevant_attributes", "checks",
+		"timestamp":
 		_, err := read[json.RawMessage](r)
 		return err
 	}
@@ -153,17 +154,21 @@ type members map[string]bool
 var (
 	// The reason of an action, and the module, which the address has, change nothing.
 	resourceMembers = members{
-		"address": true, "previous_address": true, "module_address": false, "mode": true, "type": true, "name": true, "index": true,
+		"address": true, "previous_address": true, "module_address": false, "mode": true, "type": true, "name": true,
+		"index":         true,
 		"provider_name": true, "deposed": true, "change": true, "action_reason": false,
 	}
 	changeMembers = members{
-		"actions": true, "before": true, "after": true, "after_unknown": true, "before_sensitive": true, "after_sensitive": true,
-		"replace_paths": true, "importing": true, "generated_config": true, "before_identity": true, "after_identity": true,
+		"actions": true, "before": true, "after": true, "after_unknown": true, "before_sensitive": true,
+		"after_sensitive": true,
+		"replace_paths":   true, "importing": true, "generated_config": true, "before_identity": true,
+		"after_identity": true,
 	}
 	outputMembers = members{"name": true, "change": true}
 	actionMembers = members{
-		"address": true, "type": true, "name": true, "config_values": true, "config_sensitive": true, "config_unknown": true,
-		"provider_name": true, "lifecycle_action_trigger": true, "invoke_action_trigger": true,
+		"address": true, "type": true, "name": true, "config_values": true, "config_sensitive": true,
+		"config_unknown": true,
+		"provider_name":  true, "lifecycle_action_trigger": true, "invoke_action_trigger": true,
 	}
 	deferredMembers = members{"reason": true, "resource_change": true}
 )
@@ -301,7 +306,8 @@ func namesOf(names any, inRoot bool) (to reference) {
 	for _, n := range list {
 		name, _ := n.(string)
 		switch kind, _, _ := strings.Cut(name, "."); {
-		case kind == "self", kind == "each", kind == "count", kind == "path", kind == "terraform": // of the change, or constant
+		case kind == "self", kind == "each", kind == "count", kind == "path", kind == "terraform":
+			// of the change, or constant
 		case kind == "var" && inRoot:
 			to = max(to, toVariables)
 		default:

@@ -77,8 +77,10 @@ func TestEqualEffectsHaveEqualFingerprints(t *testing.T) {
 				}
 			}
 			changes = append(changes, object{
-				"address": fmt.Sprintf("test.unchanged[%d]", try), "mode": "managed", "type": "test", "name": "unchanged", "index": try,
-				"provider_name": "test", "change": object{"actions": []any{"no-op"}, "before": object{"a": try}, "after": object{"a": try}},
+				"address": fmt.Sprintf("test.unchanged[%d]", try), "mode": "managed", "type": "test",
+				"name": "unchanged", "index": try,
+				"provider_name": "test", "change": object{"actions": []any{"no-op"}, "before": object{"a": try},
+					"after": object{"a": try}},
 			})
 			random.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 			again["resource_changes"], again["resource_drift"] = changes, []any{object{"address": "test.drifted"}}
@@ -110,7 +112,8 @@ func counted(plan object, do func(path string, value any, replace func(any))) {
 		elements, _ := plan[list].([]any)
 		for _, e := range elements {
 			change, _ := e.(object)["change"].(object)
-			if change != nil && fmt.Sprint(change["actions"]) == "[no-op]" && change["importing"] == nil && e.(object)["previous_address"] == nil {
+			if change != nil && fmt.Sprint(change["actions"]) == "[no-op]" && change["importing"] == nil &&
+				e.(object)["previous_address"] == nil {
 				continue
 			}
 			walk(list, e, nil, do)
@@ -228,16 +231,18 @@ func TestValuesOfProvidersCount(t *testing.T) {
 		}
 	}
 	argument := func(config object) {
-		config["provider_config"] = object{"test": object{"name": "test", "expressions": object{"references": object{}}}}
+		config["provider_config"] = object{
+			"test": object{"name": "test", "expressions": object{"references": object{}}}}
 	}
 	for name, test := range map[string]struct {
 		refers          func(config object)
 		variables, read bool
 	}{
-		"constants":                            {provider(""), false, false},
-		"a variable":                           {provider("", "var.region"), true, false},
-		"a variable of a module":               {provider("module.a", "var.region"), true, true},
-		"a data source":                        {provider("", "var.region", "data.test.a.region", "data.test.a"), true, true},
+		"constants":              {provider(""), false, false},
+		"a variable":             {provider("", "var.region"), true, false},
+		"a variable of a module": {provider("module.a", "var.region"), true, true},
+		"a data source": {provider("", "var.region", "data.test.a.region", "data.test.a"),
+			true, true},
 		"a local value":                        {provider("", "local.region"), true, true},
 		"a path":                               {provider("", "path.module"), false, false},
 		"a provisioner of its own resource":    {provisioner("self.id", "self"), false, false},
@@ -286,13 +291,17 @@ func TestUnknownMemberHasNoFingerprint(t *testing.T) {
 		"a member of an output": func(o object) {
 			o["output_changes"] = object{"a": object{"actions": []any{"create"}, "future": 1}}
 		},
-		"a member of an action":          func(o object) { o["action_invocations"] = []any{object{"future": 1}} },
-		"a member of a deferred change":  func(o object) { o["deferred_changes"] = []any{object{"future": 1}} },
-		"a resource of deferred changes": func(o object) { o["deferred_changes"] = []any{object{"resource_change": object{"future": 1}}} },
-		"another format":                 func(o object) { o["format_version"] = "2.0" },
-		"a failed plan":                  func(o object) { o["errored"] = true },
-		"a change without actions":       func(o object) { o["resource_changes"].([]any)[0].(object)["change"] = object{} },
-		"a resource without a change":    func(o object) { delete(o["resource_changes"].([]any)[0].(object), "change") },
+		"a member of an action":         func(o object) { o["action_invocations"] = []any{object{"future": 1}} },
+		"a member of a deferred change": func(o object) { o["deferred_changes"] = []any{object{"future": 1}} },
+		"a resource of deferred changes": func(o object) {
+			o["deferred_changes"] = []any{object{"resource_change": object{"future": 1}}}
+		},
+		"another format": func(o object) { o["format_version"] = "2.0" },
+		"a failed plan":  func(o object) { o["errored"] = true },
+		"a change without actions": func(o object) {
+			o["resource_changes"].([]any)[0].(object)["change"] = object{}
+		},
+		"a resource without a change": func(o object) { delete(o["resource_changes"].([]any)[0].(object), "change") },
 	} {
 		o := decoded(t, plan)
 		change(o)
@@ -300,7 +309,8 @@ func TestUnknownMemberHasNoFingerprint(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, err, text)
 		}
 	}
-	for _, bad := range []string{"", "[]", `{"resource_changes":{}}`, `{"output_changes":[]}`, `{"resource_changes":[`} {
+	for _, bad := range []string{"", "[]", `{"resource_changes":{}}`, `{"output_changes":[]}`,
+		`{"resource_changes":[`} {
 		if _, err := fingerprint.Of([]byte(bad)); err == nil {
 			t.Errorf("%q has a fingerprint", bad)
 		}
@@ -325,11 +335,13 @@ output "disks" { value = terraform_data.disk }
 		plan := func(size, command string) string {
 			t.Helper()
 			dir := t.TempDir()
-			if err := os.WriteFile(dir+"/main.tf", []byte(strings.Replace(code, "COMMAND", command, 1)), 0o600); err != nil {
+			if err := os.WriteFile(dir+"/main.tf", []byte(strings.Replace(code, "COMMAND", command, 1)),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			var out []byte
-			for _, args := range [][]string{{"init"}, {"plan", "-out=plan", "-var=size=" + size}, {"show", "-json", "plan"}} {
+			for _, args := range [][]string{{"init"}, {"plan", "-out=plan", "-var=size=" + size},
+				{"show", "-json", "plan"}} {
 				cmd := exec.Command(filepath.Join(bin, engine), args...)
 				cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "CHECKPOINT_DISABLE=1", "PATH=" + os.Getenv("PATH")}
 				if out, err = cmd.CombinedOutput(); err != nil {

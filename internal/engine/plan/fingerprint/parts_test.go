@@ -50,7 +50,8 @@ func TestEachDifferenceOfPlansIsOneOfAPart(t *testing.T) {
 			if len(names) == 0 || len(names) > 2 { // two if the name itself is replaced
 				t.Errorf("%s: with another value at %s, the plans differ in %q", name, path, names)
 			}
-			if list, _, _ := strings.Cut(path, "."); strings.HasPrefix(list, "output ") && !slices.Contains(names, list) {
+			if list, _, _ := strings.Cut(path, "."); strings.HasPrefix(list, "output ") &&
+				!slices.Contains(names, list) {
 				t.Errorf("%s: with another value at %s, the plans differ in %q", name, path, names)
 			}
 		})
@@ -78,12 +79,15 @@ func TestNamesOfParts(t *testing.T) {
 		change func(object)
 		want   []string
 	}{
-		"nothing":   {func(object) {}, nil},
-		"an output": {func(p object) { p["output_changes"].(object)["vpc"].(object)["after"] = "y" }, []string{"output vpc"}},
+		"nothing": {func(object) {}, nil},
+		"an output": {func(p object) { p["output_changes"].(object)["vpc"].(object)["after"] = "y" },
+			[]string{"output vpc"}},
 		"a value": {func(p object) {
 			p["resource_changes"].([]any)[0].(object)["change"].(object)["after"] = object{"v": 2}
 		}, []string{"test.a"}},
-		"a deposed object less": {func(p object) { p["resource_changes"] = p["resource_changes"].([]any)[:1] }, []string{"test.a (deposed byebye)"}},
+		"a deposed object less": {func(p object) {
+			p["resource_changes"] = p["resource_changes"].([]any)[:1]
+		}, []string{"test.a (deposed byebye)"}},
 		"another resource": {func(p object) {
 			p["resource_changes"].([]any)[2].(object)["change"].(object)["actions"] = []any{"delete"}
 		}, []string{"test.same"}},
@@ -99,7 +103,10 @@ func TestNamesOfParts(t *testing.T) {
 			p["configuration"] = object{"provider_config": object{"aws": object{"name": "aws"}}}
 		}, []string{"provider aws"}},
 		"a provisioner": {func(p object) {
-			p["configuration"] = object{"root_module": object{"resources": []any{object{"address": "test.a", "provisioners": []any{object{"type": "local-exec"}}}}}}
+			p["configuration"] = object{
+				"root_module": object{
+					"resources": []any{
+						object{"address": "test.a", "provisioners": []any{object{"type": "local-exec"}}}}}}
 		}, []string{"provisioners of test.a"}},
 	} {
 		if diff := cmp.Diff(test.want, fingerprint.Differences(before, partsOf(t, plan(test.change)))); diff != "" {

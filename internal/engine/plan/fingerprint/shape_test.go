@@ -27,16 +27,19 @@ func inStage(t *testing.T, env string, size int, change func(object)) string {
 	p := object{
 		"format_version": "1.2", "complete": true,
 		"configuration": object{
-			"provider_config": object{"aws": object{"name": "aws", "expressions": object{"region": object{"constant_value": env}}}},
+			"provider_config": object{
+				"aws": object{"name": "aws", "expressions": object{"region": object{"constant_value": env}}}},
 			"root_module": object{"resources": []any{object{
 				"address": "aws_vpc.main", "provisioners": []any{object{"type": "local-exec"}},
 			}}},
 		},
 		"resource_changes": []any{
 			object{"address": "aws_vpc.main", "type": "aws_vpc", "provider_name": "aws", "change": object{
-				"actions":       []any{"update"},
-				"before":        object{"size": size, "name": env, "gone": env, "tags": object{"env": env}, "rules": []any{1, 2}},
-				"after":         object{"size": size + 1, "name": env, "tags": object{"env": env, "team": env}, "rules": []any{1, size}},
+				"actions": []any{"update"},
+				"before": object{"size": size, "name": env, "gone": env, "tags": object{"env": env},
+					"rules": []any{1, 2}},
+				"after": object{"size": size + 1, "name": env, "tags": object{"env": env, "team": env},
+					"rules": []any{1, size}},
 				"after_unknown": object{"id": true, "rules": []any{false, false}},
 			}},
 			object{"address": "aws_vpc.new", "type": "aws_vpc", "provider_name": "aws", "change": object{
@@ -69,8 +72,10 @@ func TestShapesOfPlans(t *testing.T) {
 		change func(object)
 		want   string
 	}{
-		"another address":         {func(p object) { resource(p, 0)["address"] = "aws_vpc.other" }, "other"},
-		"a resource more":         {func(p object) { p["resource_changes"] = append(p["resource_changes"].([]any), resource(p, 1)) }, "other"},
+		"another address": {func(p object) { resource(p, 0)["address"] = "aws_vpc.other" }, "other"},
+		"a resource more": {func(p object) {
+			p["resource_changes"] = append(p["resource_changes"].([]any), resource(p, 1))
+		}, "other"},
 		"a move":                  {func(p object) { resource(p, 0)["previous_address"] = "aws_vpc.old" }, "other"},
 		"another provider":        {func(p object) { resource(p, 0)["provider_name"] = "fake" }, "other"},
 		"another action":          {func(p object) { changeOf(p, 1)["actions"] = []any{"read"} }, "other"},
@@ -83,19 +88,31 @@ func TestShapesOfPlans(t *testing.T) {
 			delete(changeOf(p, 0)["after"].(object), "size")
 			changeOf(p, 0)["after_unknown"].(object)["size"] = true
 		}, "other"},
-		"an element of a map":   {func(p object) { changeOf(p, 0)["after"].(object)["tags"].(object)["env"] = "x" }, "other"},
-		"a key of a map":        {func(p object) { changeOf(p, 0)["after"].(object)["tags"].(object)["more"] = "x" }, "other"},
-		"an element of a list":  {func(p object) { changeOf(p, 0)["after"].(object)["rules"].([]any)[0] = 5 }, "other"},
-		"a longer list":         {func(p object) { changeOf(p, 0)["after"].(object)["rules"] = []any{1, 9, 3} }, "other"},
+		"an element of a map": {func(p object) {
+			changeOf(p, 0)["after"].(object)["tags"].(object)["env"] = "x"
+		}, "other"},
+		"a key of a map": {func(p object) {
+			changeOf(p, 0)["after"].(object)["tags"].(object)["more"] = "x"
+		}, "other"},
+		"an element of a list": {func(p object) { changeOf(p, 0)["after"].(object)["rules"].([]any)[0] = 5 }, "other"},
+		"a longer list": {func(p object) {
+			changeOf(p, 0)["after"].(object)["rules"] = []any{1, 9, 3}
+		}, "other"},
 		"a list that was a map": {func(p object) { changeOf(p, 0)["after"].(object)["tags"] = []any{1} }, "other"},
 		"a sensitive attribute": {func(p object) { changeOf(p, 0)["after_sensitive"] = object{"size": true} }, "other"},
-		"another output":        {func(p object) { p["output_changes"].(object)["other"] = p["output_changes"].(object)["vpc"] }, "other"},
+		"another output": {func(p object) {
+			p["output_changes"].(object)["other"] = p["output_changes"].(object)["vpc"]
+		}, "other"},
 		"another provisioner": {func(p object) {
 			root := p["configuration"].(object)["root_module"].(object)
 			root["resources"].([]any)[0].(object)["provisioners"] = []any{object{"type": "remote-exec"}}
 		}, "other"},
-		"another call":             {func(p object) { p["action_invocations"].([]any)[0].(object)["address"] = "action.other" }, "other"},
-		"another argument of it":   {func(p object) { p["action_invocations"].([]any)[0].(object)["config_values"] = object{"force": true} }, "other"},
+		"another call": {func(p object) {
+			p["action_invocations"].([]any)[0].(object)["address"] = "action.other"
+		}, "other"},
+		"another argument of it": {func(p object) {
+			p["action_invocations"].([]any)[0].(object)["config_values"] = object{"force": true}
+		}, "other"},
 		"a deletion":               {func(p object) { changeOf(p, 0)["actions"] = []any{"delete"} }, "none"},
 		"a replacement":            {func(p object) { changeOf(p, 0)["actions"] = []any{"delete", "create"} }, "none"},
 		"a replacement, the other": {func(p object) { changeOf(p, 0)["actions"] = []any{"create", "delete"} }, "none"},

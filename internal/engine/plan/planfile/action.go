@@ -85,7 +85,9 @@ func hasKey(address string, index any) bool {
 		return strings.HasSuffix(address, "["+k.String()+"]")
 	case string:
 		quoted := `"` + k + `"`
-		if strings.ContainsFunc(k, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\$%", r) }) {
+		if strings.ContainsFunc(k, func(r rune) bool {
+			return r < ' ' || r > '~' || strings.ContainsRune("\"\\$%", r)
+		}) {
 			quoted = engine.Quote(k)
 		}
 		return strings.HasSuffix(address, "["+quoted+"]")

@@ -39,14 +39,16 @@ func (d *document) resources(list string, raw json.RawMessage, file []change, re
 			return nil, mismatch("%s: the plan file has no change of %.200s", list, address)
 		}
 		delete(left, key)
-		if o.text("previous_address") != c.previous || o.text("provider_name") != providerOf(c.provider) || !isAt(o, c.address) {
+		if o.text("previous_address") != c.previous || o.text("provider_name") != providerOf(c.provider) ||
+			!isAt(o, c.address) {
 			return nil, mismatch("%s: %.200s is another resource in the plan file", list, address)
 		}
 		shown, err := c.shown(o.object("change"), placeOf(c.address).mode)
 		if err != nil {
 			return nil, mismatch("%s: %.200s: %v", list, address, err)
 		}
-		o = o.only("address", "previous_address", "module_address", "mode", "type", "name", "index", "provider_name", "deposed",
+		o = o.only("address", "previous_address", "module_address", "mode", "type", "name", "index", "provider_name",
+			"deposed",
 			"action_reason")
 		o["change"] = shown
 		return o, nil
@@ -90,7 +92,8 @@ func (c change) shown(o object, mode tfjson.ResourceMode) (object, error) {
 			return nil, fmt.Errorf("%s: %w", part.what, err)
 		}
 	}
-	return o.only("actions", "before", "after", "after_unknown", "before_sensitive", "after_sensitive", "replace_paths", "importing",
+	return o.only("actions", "before", "after", "after_unknown", "before_sensitive", "after_sensitive", "replace_paths",
+		"importing",
 		"generated_config", "before_identity", "after_identity"), nil
 }
 

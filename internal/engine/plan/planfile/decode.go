@@ -87,7 +87,8 @@ func (d *decoder) misfit() error {
 	case d.misfits[0].Error() == d.misfits[1].Error():
 		return d.misfits[0]
 	}
-	return fmt.Errorf("as a plan of %s: %w; as one of %s: %w", schemas[0].engine, d.misfits[0], schemas[1].engine, d.misfits[1])
+	return fmt.Errorf("as a plan of %s: %w; as one of %s: %w", schemas[0].engine, d.misfits[0], schemas[1].engine,
+		d.misfits[1])
 }
 
 // end checks what is known once all is read.

@@ -174,8 +174,8 @@ func (d *document) refreshOnly(raw json.RawMessage) error {
 	}
 	if n := len(d.file.goneLeftovers); n > 0 {
 		l := d.file.goneLeftovers[0]
-		return mismatch("the plan removes %d objects from the state that a replacement left, as %s of %.200s, and the engine "+
-			"does not show it: a plan without -refresh-only does", n, l.key, l.address)
+		return mismatch("the plan removes %d objects from the state that a replacement left, as %s of %.200s, and "+
+			"the engine does not show it: a plan without -refresh-only does", n, l.key, l.address)
 	}
 	return d.write(shown)
 }

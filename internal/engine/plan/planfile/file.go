@@ -72,8 +72,8 @@ type change struct {
 	importIdentity                       []byte
 	// read: the message has values.
 	read bool
-	// unknown: a part of the value after the change of an output is known only after the apply. sensitive: the code marks
-	// the output.
+	// unknown: a part of the value after the change of an output is known only after the apply. sensitive: the code
+	// marks the output.
 	unknown, sensitive bool
 }
 

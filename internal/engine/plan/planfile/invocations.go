@@ -10,7 +10,8 @@ import (
 
 // events are those that trigger an action, by their numbers in a plan file.
 var events = []string{
-	"EventUnknown", "BeforeCreate", "AfterCreate", "BeforeUpdate", "AfterUpdate", "BeforeDestroy", "AfterDestroy", "Invoke",
+	"EventUnknown", "BeforeCreate", "AfterCreate", "BeforeUpdate", "AfterUpdate", "BeforeDestroy", "AfterDestroy",
+	"Invoke",
 }
 
 // failures are what follows the failure of an action, by their numbers in a plan file.
@@ -26,7 +27,8 @@ func word(n uint64, words []string) string {
 
 // key of an invocation: an action may be invoked several times.
 func (i invocation) key() string {
-	return fmt.Sprintf("%s\n%s\n%s\n%s\n%d\n%d", i.address, i.resource, i.caller, word(i.event, events), i.block, i.index)
+	return fmt.Sprintf("%s\n%s\n%s\n%s\n%d\n%d", i.address, i.resource, i.caller, word(i.event, events),
+		i.block, i.index)
 }
 
 // invocations compares the actions that an apply invokes.
@@ -42,9 +44,11 @@ func (d *document) invocations(raw json.RawMessage) error {
 			return nil, mismatch("action_invocations: the plan file does not invoke %.200s so", shown.address)
 		}
 		delete(left, shown.key())
-		// The address of an action has no module's address, type and name of its own in JSON, so they are compared with it.
+		// The address of an action has no module's address, type and name of its own in JSON, so they are compared with
+		// it.
 		if p := placeOf(i.address); o.text("type") != p.kind || o.text("name") != p.name || p.mode != invoke ||
-			o.text("provider_name") != providerOf(i.provider) || shown.triggered != i.triggered || shown.onFailure != i.onFailure {
+			o.text("provider_name") != providerOf(i.provider) || shown.triggered != i.triggered ||
+			shown.onFailure != i.onFailure {
 			return nil, mismatch("action_invocations: %.200s is another action in the plan file", i.address)
 		}
 		if err := sameValue(i.config, o["config_values"], o["config_unknown"]); err != nil {
@@ -64,7 +68,8 @@ func (d *document) invocations(raw json.RawMessage) error {
 
 // invocationOf reads an invocation in JSON.
 func invocationOf(o object) invocation {
-	i := invocation{address: o.text("address"), caller: o.object("invoke_action_trigger").text("calling_resource_address")}
+	i := invocation{address: o.text("address"),
+		caller: o.object("invoke_action_trigger").text("calling_resource_address")}
 	if trigger := o.object("lifecycle_action_trigger"); trigger != nil {
 		i.triggered = true
 		i.resource = trigger.text("triggering_resource_address")

@@ -22,7 +22,8 @@ func (d *document) planned(raw json.RawMessage) error {
 		return err
 	}
 	for address, c := range left {
-		if c.action != forget && placeOf(address).mode != ephemeral { // Terraform leaves out what it forgets, OpenTofu does not
+		// Terraform leaves out what it forgets, OpenTofu does not
+		if c.action != forget && placeOf(address).mode != ephemeral {
 			return mismatch("planned_values: %.200s of the plan file is missing", address)
 		}
 	}
@@ -95,7 +96,8 @@ func plannedResource(o object, module string, left map[string]change) (object, e
 		return nil, mismatch("planned_values: %.200s: %v", address, err)
 	}
 	delete(left, address)
-	return o.only("address", "mode", "type", "name", "index", "provider_name", "schema_version", "values", "sensitive_values", "depends_on",
+	return o.only("address", "mode", "type", "name", "index", "provider_name", "schema_version", "values",
+		"sensitive_values", "depends_on",
 		"tainted", "identity", "identity_schema_version"), nil
 }
 

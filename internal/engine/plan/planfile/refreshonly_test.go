@@ -86,14 +86,20 @@ func TestHiddenDriftIsRejected(t *testing.T) {
 		from, to string
 		want     string
 	}{
-		"a plan that hides its mode":        {message, `"refresh_only":true,`, ``, "refresh_only is another in the plan file"},
-		"a plan that denies its mode":       {message, `"refresh_only":true`, `"refresh_only":false`, "refresh_only is another"},
-		"a mode that is no boolean":         {message, `"refresh_only":true`, `"refresh_only":"true"`, "refresh_only is another"},
+		"a plan that hides its mode": {message, `"refresh_only":true,`, ``,
+			"refresh_only is another in the plan file"},
+		"a plan that denies its mode": {message, `"refresh_only":true`, `"refresh_only":false`,
+			"refresh_only is another"},
+		"a mode that is no boolean": {message, `"refresh_only":true`, `"refresh_only":"true"`,
+			"refresh_only is another"},
 		"a plan that applies nothing of it": {planWithDrift(t), ``, ``, "refresh_only is another in the plan file"},
-		"another value":                     {message, `"size":20`, `"size":10`, "resource_drift: test_disk.grown: after the change"},
-		"all drift":                         {message, string(shown), string(none), "in the plan file is missing"},
-		"a move":                            {message, `"previous_address":"test_disk.old",`, ``, "test_disk.moved is another resource"},
-		"a resource that is gone":           {message, `"actions":["delete"]`, `"actions":["update"]`, "test_disk.gone: its actions"},
+		"another value": {message, `"size":20`, `"size":10`,
+			"resource_drift: test_disk.grown: after the change"},
+		"all drift": {message, string(shown), string(none), "in the plan file is missing"},
+		"a move": {message, `"previous_address":"test_disk.old",`, ``,
+			"test_disk.moved is another resource"},
+		"a resource that is gone": {message, `"actions":["delete"]`, `"actions":["update"]`,
+			"test_disk.gone: its actions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lie := bytes.Replace(shown, []byte(test.from), []byte(test.to), 1)
@@ -101,7 +107,8 @@ func TestHiddenDriftIsRejected(t *testing.T) {
 				t.Fatalf("no %s in %s", test.from, shown)
 			}
 			_, err := readMessage(t, test.message).Document(lie)
-			if mismatch := (*planfile.Mismatch)(nil); !errors.As(err, &mismatch) || !strings.Contains(err.Error(), test.want) {
+			if mismatch := (*planfile.Mismatch)(nil); !errors.As(err, &mismatch) ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
@@ -116,9 +123,11 @@ func TestHiddenDriftIsRejected(t *testing.T) {
 // An object that a replacement left is in no drift of an engine. One that is gone would leave the state unseen.
 func TestWhatAReplacementLeftIsNotRemovedUnseen(t *testing.T) {
 	state := func(instances string) string {
-		return `{"resources":[{"module":"module.a","mode":"managed","type":"x","name":"y","instances":[` + instances + `]}]}`
+		return `{"resources":[{"module":"module.a","mode":"managed","type":"x","name":"y","instances":[` +
+			instances + `]}]}`
 	}
-	const current, left, other = `{"index_key":"k","attributes":{}}`, `{"index_key":"k","deposed":"00ab12cd","attributes":{}}`,
+	const current, left, other = `{"index_key":"k","attributes":{}}`,
+		`{"index_key":"k","deposed":"00ab12cd","attributes":{}}`,
 		`{"index_key":0,"deposed":"00ab12cd","attributes":{}}`
 	message, shown := drifted.RefreshOnly(t)
 	for name, test := range map[string]struct {
@@ -138,7 +147,8 @@ func TestWhatAReplacementLeftIsNotRemovedUnseen(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = f.Document(shown)
-			if (err == nil) != (test.gone == "") || err != nil && !strings.Contains(err.Error(), "00ab12cd of "+test.gone) {
+			if (err == nil) != (test.gone == "") || err != nil && !strings.Contains(err.Error(), "00ab12cd of "+
+				test.gone) {
 				t.Errorf("got %v", err)
 			}
 			if all := f.Changes(); len(all) > len(drifted) != (test.gone != "") {
@@ -146,7 +156,8 @@ func TestWhatAReplacementLeftIsNotRemovedUnseen(t *testing.T) {
 			}
 		})
 	}
-	if _, err := planfile.ReadChanges(planfiletest.ZipWithStates(t, `{}`, `[`, message)); !errors.Is(err, planfile.ErrUnreadable) {
+	if _, err := planfile.ReadChanges(planfiletest.ZipWithStates(t, `{}`, `[`, message)); !errors.Is(err,
+		planfile.ErrUnreadable) {
 		t.Errorf("a state that cannot be read: %v", err)
 	}
 }

@@ -104,7 +104,8 @@ func planSchema(terraform bool) *message {
 		importing.fields[2], importing.fields[3] = field{kind: boolean}, one(valueSchema)
 	}
 	change := &message{"Change", map[protowire.Number]field{
-		1: {kind: enum}, 2: many(valueSchema), 3: many(pathSchema), 4: many(pathSchema), 5: one(importing), 6: {kind: text},
+		1: {kind: enum}, 2: many(valueSchema), 3: many(pathSchema), 4: many(pathSchema), 5: one(importing),
+		6: {kind: text},
 		7: one(valueSchema), 8: one(valueSchema),
 	}}
 	resource := &message{"ResourceInstanceChange", map[protowire.Number]field{
@@ -113,15 +114,19 @@ func planSchema(terraform bool) *message {
 	}}
 	output := &message{"OutputChange", map[protowire.Number]field{1: {kind: text}, 2: one(change), 3: {kind: boolean}}}
 	plan := &message{"Plan", map[protowire.Number]field{
-		1: {kind: number}, 2: many(variableSchema), 3: many(resource), 4: many(output), 5: texts, 13: one(backendSchema),
-		14: {kind: text}, 15: many(attributeSchema), 16: texts, 17: {kind: enum}, 18: many(resource), 19: many(checksSchema),
+		1: {kind: number}, 2: many(variableSchema), 3: many(resource), 4: many(output), 5: texts,
+		13: one(backendSchema),
+		14: {kind: text}, 15: many(attributeSchema), 16: texts, 17: {kind: enum}, 18: many(resource),
+		19: many(checksSchema),
 		20: {kind: boolean}, 21: {kind: text},
 	}}
 	own := map[protowire.Number]field{6: texts, 22: texts}
 	if terraform {
-		deferred := &message{"DeferredResourceInstanceChange", map[protowire.Number]field{1: one(deferralSchema), 2: one(resource)}}
+		deferred := &message{"DeferredResourceInstanceChange", map[protowire.Number]field{1: one(deferralSchema),
+			2: one(resource)}}
 		own = map[protowire.Number]field{
-			22: many(functionSchema), 25: {kind: boolean}, 26: {kind: boolean}, 27: many(deferred), 28: texts, 29: one(storeSchema),
+			22: many(functionSchema), 25: {kind: boolean}, 26: {kind: boolean}, 27: many(deferred), 28: texts,
+			29: one(storeSchema),
 			30: many(invocationSchema), 31: many(deferredInvocationSchema), 32: texts,
 		}
 	}

@@ -38,8 +38,9 @@ func descriptorOf(t testing.TB, plan *message) protoreflect.MessageDescriptor {
 		for _, n := range slices.Sorted(maps.Keys(m.fields)) { // fields of a choice follow one another
 			f := m.fields[n]
 			field := &descriptorpb.FieldDescriptorProto{
-				Name: proto.String("f" + string(rune('a'+n/10)) + string(rune('a'+n%10))), Number: proto.Int32(int32(n)),
-				Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+				Name:   proto.String("f" + string(rune('a'+n/10)) + string(rune('a'+n%10))),
+				Number: proto.Int32(int32(n)),
+				Label:  descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 			}
 			if f.list {
 				field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
@@ -127,7 +128,8 @@ func compareWithLibrary(t *testing.T, raw []byte, plan *message, described proto
 	}
 	if f, err := decodePlan(raw, false); (err == nil) != (errOurs == nil) {
 		t.Errorf("%x: %v, and without values: %v", raw, errOurs, err)
-	} else if err == nil && (!slices.Equal(f.Changes(), ours.Changes()) || !slices.Equal(f.Outputs(), ours.Outputs()) || f.Partial() != ours.Partial()) {
+	} else if err == nil && (!slices.Equal(f.Changes(), ours.Changes()) || !slices.Equal(f.Outputs(), ours.Outputs()) ||
+		f.Partial() != ours.Partial()) {
 		t.Errorf("%x has other changes without values: %v", raw, f.Changes())
 	}
 }
@@ -135,7 +137,8 @@ func compareWithLibrary(t *testing.T, raw []byte, plan *message, described proto
 // The values are in memory that the next field overwrites.
 func TestChangesAloneHaveNoValues(t *testing.T) {
 	values := map[string]any{"a": 1}
-	f, err := decodePlan(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Update, Before: values, After: values}}.Message(t), false)
+	f, err := decodePlan(planfiletest.Plan{{Address: "a.b", Action: planfiletest.Update, Before: values,
+		After: values}}.Message(t), false)
 	if err != nil || len(f.changes) != 1 {
 		t.Fatal(f, err)
 	}
@@ -161,7 +164,8 @@ func forms(m *message) [][]byte {
 		switch f.kind {
 		case number, boolean, enum:
 			for _, value := range []uint64{0, 1, 2, 5, math.MaxInt32 + 1} {
-				values = append(values, protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), value))
+				values = append(values, protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType),
+					value))
 			}
 		case text, data:
 			for _, value := range []string{"", "a.b", "\xff"} {
@@ -179,7 +183,8 @@ func forms(m *message) [][]byte {
 		}
 		all = append(all, append(protowire.AppendTag(nil, n, protowire.Fixed32Type), 0, 0, 0, 0))
 	}
-	return append(all, []byte{0x08, 0x81, 0x00}, []byte{0x88, 0x00, 0x01}, []byte{0x0a, 0x80, 0x00}) // longer than needed
+	// longer than needed
+	return append(all, []byte{0x08, 0x81, 0x00}, []byte{0x88, 0x00, 0x01}, []byte{0x0a, 0x80, 0x00})
 }
 
 // FuzzSchema compares how plan files are read with the library for Protocol Buffers, which the engines use.
@@ -192,7 +197,8 @@ func FuzzSchema(f *testing.F) {
 		}
 	}
 	f.Add(planfiletest.Plan{
-		{Address: "a.b", Action: planfiletest.Update, Before: map[string]any{"a": 1}, After: map[string]any{"a": "b"}, ImportID: "c"},
+		{Address: "a.b", Action: planfiletest.Update, Before: map[string]any{"a": 1}, After: map[string]any{"a": "b"},
+			ImportID: "c"},
 	}.Message(f))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, s := range schemas {

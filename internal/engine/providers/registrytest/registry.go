@@ -108,7 +108,8 @@ func (r *Registry) Add(namespace, typ, version string, archives map[string][]byt
 			"protocols": []string{"5.0"}, "os": os, "arch": arch, "filename": prefix + platform + ".zip",
 			"download_url": files + prefix + platform + ".zip", "shasum": fmt.Sprintf("%x", sha256.Sum256(archive)),
 			"shasums_url": files + prefix + "SHA256SUMS", "shasums_signature_url": files + prefix + "SHA256SUMS.sig",
-			"signing_keys": map[string]any{"gpg_public_keys": []map[string]string{{"key_id": "x", "ascii_armor": r.key}}},
+			"signing_keys": map[string]any{
+				"gpg_public_keys": []map[string]string{{"key_id": "x", "ascii_armor": r.key}}},
 		})
 	}
 	fmt.Fprintf(&sums, "%x  %smanifest.json\n", sha256.Sum256(nil), prefix)
@@ -130,7 +131,8 @@ func (r *Registry) Add(namespace, typ, version string, archives map[string][]byt
 	}
 	r.mu.Unlock()
 	list.Versions = slices.DeleteFunc(list.Versions, func(v map[string]any) bool { return v["version"] == version })
-	list.Versions = append(list.Versions, map[string]any{"version": version, "protocols": []string{"5.0"}, "platforms": platforms})
+	list.Versions = append(list.Versions, map[string]any{"version": version, "protocols": []string{"5.0"},
+		"platforms": platforms})
 	r.putJSON(base+"versions", list)
 }
 

@@ -20,7 +20,8 @@ import (
 
 func main() {
 	make := func() provider.Provider { return failing{} }
-	if err := providerserver.Serve(context.Background(), make, providerserver.ServeOpts{Address: "cairn.dev/test/failing"}); err != nil {
+	if err := providerserver.Serve(context.Background(), make,
+		providerserver.ServeOpts{Address: "cairn.dev/test/failing"}); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -50,7 +51,8 @@ func (failing) Metadata(_ context.Context, _ provider.MetadataRequest, r *provid
 
 func (failing) Schema(_ context.Context, _ provider.SchemaRequest, r *provider.SchemaResponse) {
 	r.Schema.Attributes = map[string]providerschema.Attribute{
-		"summary": providerschema.StringAttribute{Optional: true}, "detail": providerschema.StringAttribute{Optional: true},
+		"summary": providerschema.StringAttribute{Optional: true},
+		"detail":  providerschema.StringAttribute{Optional: true},
 	}
 }
 
@@ -95,7 +97,8 @@ func (failingResource) Metadata(_ context.Context, _ resource.MetadataRequest, r
 
 func (failingResource) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.SchemaResponse) {
 	r.Schema.Attributes = map[string]resourceschema.Attribute{
-		"summary": resourceschema.StringAttribute{Optional: true}, "detail": resourceschema.StringAttribute{Optional: true},
+		"summary": resourceschema.StringAttribute{Optional: true},
+		"detail":  resourceschema.StringAttribute{Optional: true},
 	}
 }
 

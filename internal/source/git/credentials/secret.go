@@ -42,15 +42,16 @@ func Parse(data map[string][]byte) (Secret, error) {
 	s := Secret(data)
 	if s.has(keyToken) {
 		if !slices.ContainsFunc([]string{keyPassword, keyBearer, keyIdentity, keyAppID}, s.has) {
-			return nil, errors.New("the Secret has only a key token, which is for the API of the Git provider: for git, add the token as " +
-				"password, with a username, or as bearerToken")
+			return nil, errors.New("the Secret has only a key token, which is for the API of the Git provider: for " +
+				"git, add the token as password, with a username, or as bearerToken")
 		}
 		known = append(known, keyToken)
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
-			return nil, fmt.Errorf("the Secret has a key %.100q, which Cairn does not know: remove it, or rename it to "+
-				"one of the keys %s", key, strings.Join(slices.DeleteFunc(known, isOtherName), ", "))
+			return nil, fmt.Errorf(
+				"the Secret has a key %.100q, which Cairn does not know: remove it, or rename it to "+
+					"one of the keys %s", key, strings.Join(slices.DeleteFunc(known, isOtherName), ", "))
 		}
 	}
 	return s, nil
@@ -84,8 +85,9 @@ func (s Secret) ForHost() (https, overSSH Auth, err error) {
 	case https.GitHubApp != nil:
 		return Auth{}, Auth{}, errors.New("a GitHub App can only fetch a Repository")
 	case https.Authorization() == "" && len(https.CA) == 0 && len(overSSH.Identity) == 0:
-		return Auth{}, Auth{}, errors.New("the Secret has neither username and password, nor bearerToken, nor identity and " +
-			"known_hosts, nor ca.crt")
+		return Auth{}, Auth{},
+			errors.New("the Secret has neither username and password, nor bearerToken, nor identity and " +
+				"known_hosts, nor ca.crt")
 	}
 	return https, overSSH, nil
 }
@@ -177,7 +179,8 @@ func (s Secret) SSH() (Auth, error) {
 	}
 	a := Auth{
 		Identity: s[keyIdentity], Passphrase: s.text(keyPassword),
-		KnownHosts: append(bytes.TrimRight(bytes.ReplaceAll(s[keyKnownHosts], []byte("\r\n"), []byte("\n")), "\n"), '\n'),
+		KnownHosts: append(bytes.TrimRight(bytes.ReplaceAll(s[keyKnownHosts], []byte("\r\n"), []byte("\n")), "\n"),
+			'\n'),
 	}
 	if _, err := a.PlainIdentity(); err != nil {
 		return Auth{}, err

@@ -97,7 +97,8 @@ func (f *bitbucketFake) cloudPull(p *bitbucketFakePull) map[string]any {
 	}
 	return map[string]any{
 		"merge_commit": merge,
-		"id":           p.number, "title": "title", "state": p.state, "draft": p.draft, "updated_on": p.updated, "source": source,
+		"id":           p.number, "title": "title", "state": p.state, "draft": p.draft, "updated_on": p.updated,
+		"source": source,
 		"author": bitbucketCloudFakeUser(bitbucketAlice), "destination": end("main", bitbucketFakeCommit(p.base),
 			"acme/infra"),
 		"links": map[string]any{"html": map[string]any{"href": bitbucketFakePage + strconv.Itoa(p.number)}},
@@ -268,7 +269,8 @@ func TestBitbucketCloudHasNoReactions(t *testing.T) {
 	})
 }
 
-// What an interrupted list completed is not requested again, or a list that takes longer than a reconcile may would never end.
+// What an interrupted list completed is not requested again, or a list that takes longer than a reconcile may would
+// never end.
 func TestBitbucketCloudContinuesAListThatFailed(t *testing.T) {
 	requests := map[string]int{}
 	failing := true
@@ -280,7 +282,9 @@ func TestBitbucketCloudContinuesAListThatFailed(t *testing.T) {
 		case path == repo+"/pullrequests":
 			var values []map[string]any
 			for n := 1; n <= 3; n++ {
-				values = append(values, map[string]any{"id": n, "state": "OPEN", "source": map[string]any{"commit": map[string]any{"hash": hash(n)[:12]}}})
+				values = append(values,
+					map[string]any{"id": n, "state": "OPEN",
+						"source": map[string]any{"commit": map[string]any{"hash": hash(n)[:12]}}})
 			}
 			_ = json.NewEncoder(w).Encode(map[string]any{"values": values})
 		case path == repo+"/pullrequests/3/commits" && failing:
@@ -292,7 +296,8 @@ func TestBitbucketCloudContinuesAListThatFailed(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()})
+	c := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t",
+		Web: server.Client()})
 	if _, _, err := c.Open(t.Context(), ""); KindOf(err) != RateLimited {
 		t.Fatal(err)
 	}

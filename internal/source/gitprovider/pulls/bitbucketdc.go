@@ -54,7 +54,8 @@ func NewBitbucketDataCenter(o BitbucketDataCenterOptions) Client {
 	path := "/projects/" + url.PathEscape(o.Project) + "/repos/" + url.PathEscape(o.Name)
 	return &bitbucketDC{
 		rest: rest{
-			base: base + "/rest", web: o.Web, scheme: "Bearer", token: fixed(o.Token), now: now, message: bitbucketMessage,
+			base: base + "/rest", web: o.Web, scheme: "Bearer", token: fixed(o.Token), now: now,
+			message: bitbucketMessage,
 		},
 		url: base, path: path, repository: "/api/1.0" + path,
 	}

@@ -17,7 +17,8 @@ func (b *bitbucketCloud) Readiness(ctx context.Context, of Merge, isOwn func(con
 		return Readiness{}, bitbucketTooMany(err)
 	}
 	var branch struct{ Target struct{ Hash string } }
-	if _, err := b.call(ctx, http.MethodGet, b.repository+"/refs/branches/"+escapeSegments(of.Base), nil, nil, &branch); err != nil {
+	if _, err := b.call(ctx, http.MethodGet, b.repository+"/refs/branches/"+escapeSegments(of.Base), nil, nil,
+		&branch); err != nil {
 		return Readiness{}, err
 	}
 	var p struct {
@@ -40,7 +41,9 @@ func (b *bitbucketCloud) Readiness(ctx context.Context, of Merge, isOwn func(con
 			v.block("the build %s is no success", one.Name)
 		}
 	}
-	if slices.ContainsFunc(p.Participants, func(of struct{ State string }) bool { return of.State == "changes_requested" }) {
+	if slices.ContainsFunc(p.Participants, func(of struct{ State string }) bool {
+		return of.State == "changes_requested"
+	}) {
 		v.Review = ChangesRequested
 	}
 	return v, nil
@@ -67,7 +70,8 @@ func (b *bitbucketDC) Readiness(ctx context.Context, of Merge, _ func(context st
 		return Readiness{}, err
 	}
 	pull := p.pull()
-	v := Readiness{Head: pull.Head.Commit, State: pull.State, Draft: pull.Draft, Merge: MergeUnknown, Review: ReviewSufficient}
+	v := Readiness{Head: pull.Head.Commit, State: pull.State, Draft: pull.Draft, Merge: MergeUnknown,
+		Review: ReviewSufficient}
 	if pull.Base.Branch == of.Base {
 		v.Base = pull.Base.Commit
 	}

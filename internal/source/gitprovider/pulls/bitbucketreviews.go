@@ -9,8 +9,8 @@ import (
 )
 
 // Reviews implements Client. Bitbucket Cloud has approvals without a commit, and a log of activities. An update there
-// that is newer than an approval may be a push, so that the approval is of another commit. The log is read last, so that
-// it includes each update before that.
+// that is newer than an approval may be a push, so that the approval is of another commit. The log is read last, so
+// that it includes each update before that.
 func (b *bitbucketCloud) Reviews(ctx context.Context, number int) ([]Review, error) {
 	var p struct {
 		bitbucketCloudPull
@@ -109,7 +109,8 @@ func (b *bitbucketDC) Reviews(ctx context.Context, number int) ([]Review, error)
 	}](ctx, b, path, query, bitbucketComments, nil)
 	for i := range reviews {
 		for _, a := range all {
-			if at := milliseconds(a.CreatedDate); a.Action == "APPROVED" && a.User.Name == reviews[i].Author && at.After(reviews[i].At) {
+			if at := milliseconds(a.CreatedDate); a.Action == "APPROVED" && a.User.Name == reviews[i].Author &&
+				at.After(reviews[i].At) {
 				reviews[i].At = at
 			}
 		}

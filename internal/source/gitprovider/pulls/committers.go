@@ -13,11 +13,11 @@ import (
 // maxCommits is the maximum number of commits of a pull request whose users are read: that of GitHub.
 const maxCommits = 250
 
-// Committers is a Client of a Git provider that knows the users of commits, as all do. It knows them by what a commit has in it, which
-// its author chooses, unless the Git provider requires signatures.
+// Committers is a Client of a Git provider that knows the users of commits, as all do. It knows them by what a commit
+// has in it, which its author chooses, unless the Git provider requires signatures.
 type Committers interface {
-	// Committers returns the logins of the authors and committers of the commits of a pull request with a head, each once.
-	// One is empty if the Git provider does not know a user, has another head now, or lists not all commits.
+	// Committers returns the logins of the authors and committers of the commits of a pull request with a head, each
+	// once. One is empty if the Git provider does not know a user, has another head now, or lists not all commits.
 	Committers(ctx context.Context, number int, head string) ([]string, error)
 }
 
@@ -27,7 +27,8 @@ type committed struct {
 	logins []string
 }
 
-// committers returns the logins of commits that include the head, and with it all that the pull request has of this head.
+// committers returns the logins of commits that include the head, and with it all that the pull request has of this
+// head.
 func committers(commits []committed, head string) (logins []string) {
 	complete := false
 	for _, c := range commits {
@@ -45,8 +46,8 @@ func committers(commits []committed, head string) (logins []string) {
 const commitsOfGitLab = `query($project:ID!,$iid:String!,$after:String){project(fullPath:$project){mergeRequest(iid:$iid){` +
 	`commits(first:100,after:$after){nodes{sha author{username}authorEmail committerEmail}pageInfo{hasNextPage endCursor}}}}}`
 
-// Committers implements Committers. GitLab has the user of the author only: that of a committer with another address is not
-// known. An answer without commits, as of a GitLab before 16.3, knows none.
+// Committers implements Committers. GitLab has the user of the author only: that of a committer with another address is
+// not known. An answer without commits, as of a GitLab before 16.3, knows none.
 func (g *gitLab) Committers(ctx context.Context, number int, head string) ([]string, error) {
 	var commits []committed
 	variables := map[string]any{"project": g.project, "iid": strconv.Itoa(number)}
@@ -116,8 +117,8 @@ func (b *bitbucketCloud) Committers(ctx context.Context, number int, head string
 	return committers(commits, head), err
 }
 
-// Committers implements Committers. The name of who is no user of Bitbucket Data Center is that in the commit, so that only a
-// slug shows that it is one of a user.
+// Committers implements Committers. The name of who is no user of Bitbucket Data Center is that in the commit, so that
+// only a slug shows that it is one of a user.
 func (b *bitbucketDC) Committers(ctx context.Context, number int, head string) ([]string, error) {
 	type by struct{ Name, Slug string }
 	login := func(of by) string {

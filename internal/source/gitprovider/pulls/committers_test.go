@@ -34,10 +34,12 @@ func TestCommitters(t *testing.T) {
 			{"sha":"b","author":{"login":"alice"},"committer":{"login":"alice"}}]`, "c", ",alice"},
 	} {
 		gitea := NewGitea(GiteaOptions{
-			URL: serve(t, "/api/v1/repos/acme/infra/pulls/12/commits", tt.body), Owner: "acme", Name: "infra", Token: "t", Web: http.DefaultClient,
+			URL: serve(t, "/api/v1/repos/acme/infra/pulls/12/commits", tt.body), Owner: "acme", Name: "infra",
+			Token: "t", Web: http.DefaultClient,
 		})
 		hub, err := NewGitHub(GitHubOptions{
-			URL: serve(t, "/api/v3/repos/acme/infra/pulls/12/commits", tt.body), Owner: "acme", Name: "infra", Token: "t", Web: http.DefaultClient,
+			URL: serve(t, "/api/v3/repos/acme/infra/pulls/12/commits", tt.body), Owner: "acme", Name: "infra",
+			Token: "t", Web: http.DefaultClient,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -68,11 +70,13 @@ func TestCommittersOfAnotherHeadAreUnknown(t *testing.T) {
 // Users of GitHub create commits in its pages. Their committer is GitHub.
 func TestCommitterOfPagesIsGitHub(t *testing.T) {
 	hub, err := NewGitHub(GitHubOptions{Owner: "acme", Name: "infra", Token: "t", Web: http.DefaultClient, URL: serve(t,
-		"/api/v3/repos/acme/infra/pulls/12/commits", `[{"sha":"a","author":{"login":"alice"},"committer":{"login":"web-flow"}}]`)})
+		"/api/v3/repos/acme/infra/pulls/12/commits",
+		`[{"sha":"a","author":{"login":"alice"},"committer":{"login":"web-flow"}}]`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := hub.(Committers).Committers(t.Context(), 12, "a"); err != nil || !slices.Equal(got, []string{"alice"}) {
+	if got, err := hub.(Committers).Committers(t.Context(), 12, "a"); err != nil ||
+		!slices.Equal(got, []string{"alice"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -80,25 +84,29 @@ func TestCommitterOfPagesIsGitHub(t *testing.T) {
 // REST of GitLab has no users of commits, and GraphQL that of the author.
 func TestCommittersOfGitLab(t *testing.T) {
 	commit := func(sha, author, by, with string) string {
-		return `{"sha":"` + sha + `","author":` + author + `,"authorEmail":"` + by + `","committerEmail":"` + with + `"}`
+		return `{"sha":"` + sha + `","author":` + author + `,"authorEmail":"` + by + `","committerEmail":"` +
+			with + `"}`
 	}
 	const alice = `{"username":"alice"}`
 	answer := func(next string, commits ...string) string {
-		return `{"data":{"project":{"mergeRequest":{"commits":{"nodes":[` + strings.Join(commits, ",") + `],"pageInfo":` + next + `}}}}}`
+		return `{"data":{"project":{"mergeRequest":{"commits":{"nodes":[` + strings.Join(commits, ",") +
+			`],"pageInfo":` + next + `}}}}}`
 	}
 	last := `{"hasNextPage":false}`
 	for name, tt := range map[string]struct{ body, want string }{
-		"one user":           {answer(last, commit("a", alice, "a@a", "a@a")), "alice"},
-		"another committer":  {answer(last, commit("a", alice, "a@a", "b@b")), ",alice"},
-		"without addresses":  {answer(last, commit("a", alice, "", "")), ",alice"},
-		"an unknown author":  {answer(last, commit("a", "null", "a@a", "a@a")), ""},
-		"another head":       {answer(last, commit("b", alice, "a@a", "a@a")), ",alice"},
-		"no merge request":   {`{"data":{"project":null}}`, ""},
-		"an unknown field":   {`{"errors":[{"message":"Field 'committerEmail' doesn't exist"}]}`, ""},
-		"more than are read": {answer(`{"hasNextPage":true,"endCursor":"x"}`, slices.Repeat([]string{commit("a", alice, "a@a", "a@a")}, 100)...), ""},
+		"one user":          {answer(last, commit("a", alice, "a@a", "a@a")), "alice"},
+		"another committer": {answer(last, commit("a", alice, "a@a", "b@b")), ",alice"},
+		"without addresses": {answer(last, commit("a", alice, "", "")), ",alice"},
+		"an unknown author": {answer(last, commit("a", "null", "a@a", "a@a")), ""},
+		"another head":      {answer(last, commit("b", alice, "a@a", "a@a")), ",alice"},
+		"no merge request":  {`{"data":{"project":null}}`, ""},
+		"an unknown field":  {`{"errors":[{"message":"Field 'committerEmail' doesn't exist"}]}`, ""},
+		"more than are read": {answer(`{"hasNextPage":true,"endCursor":"x"}`,
+			slices.Repeat([]string{commit("a", alice, "a@a", "a@a")}, 100)...), ""},
 	} {
 		server := answers(t, map[string]string{"/api/graphql": tt.body})
-		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t", Web: server.Client()})
+		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +129,8 @@ func TestCommittersOfBitbucket(t *testing.T) {
 		},
 		"an unknown committer": {
 			`{"hash":"a","author":{"user":{"uuid":"{alice}"}},"committer":{"raw":"Bob <b@b>"}}`,
-			`{"id":"a","author":{"name":"alice","slug":"alice"},"committer":{"name":"bob","emailAddress":"b@b"}}`, ",alice",
+			`{"id":"a","author":{"name":"alice","slug":"alice"},"committer":{"name":"bob","emailAddress":"b@b"}}`,
+			",alice",
 		},
 		"an unknown author": {
 			`{"hash":"a","author":{"raw":"alice <a@a>"}}`,
@@ -132,13 +141,17 @@ func TestCommittersOfBitbucket(t *testing.T) {
 			`{"id":"b","author":{"name":"alice","slug":"alice"},"committer":{"name":"alice","slug":"alice"}}`, ",alice",
 		},
 	} {
-		cloud := answers(t, map[string]string{"/repositories/acme/infra/pullrequests/12/commits": `{"values":[` + tt.cloud + `]}`})
+		cloud := answers(t, map[string]string{"/repositories/acme/infra/pullrequests/12/commits": `{"values":[` +
+			tt.cloud + `]}`})
 		dc := answers(t, map[string]string{
-			"/rest/api/1.0/projects/ACME/repos/infra/pull-requests/12/commits": `{"isLastPage":true,"values":[` + tt.dc + `]}`,
+			"/rest/api/1.0/projects/ACME/repos/infra/pull-requests/12/commits": `{"isLastPage":true,"values":[` +
+				tt.dc + `]}`,
 		})
 		for _, client := range []Client{
-			NewBitbucketCloud(BitbucketCloudOptions{URL: cloud.URL, Workspace: "acme", Name: "infra", Token: "t", Web: cloud.Client()}),
-			NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: dc.URL, Project: "ACME", Name: "infra", Token: "t", Web: dc.Client()}),
+			NewBitbucketCloud(BitbucketCloudOptions{URL: cloud.URL, Workspace: "acme", Name: "infra", Token: "t",
+				Web: cloud.Client()}),
+			NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: dc.URL, Project: "ACME", Name: "infra", Token: "t",
+				Web: dc.Client()}),
 		} {
 			got, err := client.(Committers).Committers(t.Context(), 12, "a")
 			if err != nil || len(got) == 0 || strings.Join(got, ",") != tt.want {

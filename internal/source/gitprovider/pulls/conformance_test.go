@@ -56,7 +56,8 @@ func (r *repository) open() []PullRequest {
 
 func pull(number int, head string) PullRequest {
 	return PullRequest{
-		Number: number, Title: fmt.Sprint("Change ", number), Author: "alice", URL: fmt.Sprint("https://git.example.com/", number), State: Open,
+		Number: number, Title: fmt.Sprint("Change ", number), Author: "alice",
+		URL: fmt.Sprint("https://git.example.com/", number), State: Open,
 		Head: Ref{"change", head}, Base: Ref{"main", "ba5e"}, Updated: now,
 	}
 }
@@ -83,7 +84,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 			t.Fatalf("%+v, %v", open, err)
 		}
 		r.requests = 0
-		if _, same, err := c.Open(t.Context(), version); !errors.Is(err, ErrUnchanged) || same != version || r.requests != 1 {
+		if _, same, err := c.Open(t.Context(), version); !errors.Is(err, ErrUnchanged) || same != version ||
+			r.requests != 1 {
 			t.Errorf("%d requests, %v", r.requests, err)
 		}
 		r.pulls[0].Head.Commit = "c"
@@ -120,7 +122,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 		open := pull(3, "b") // GitHub has a merge commit of it too, which is none of the base
 		open.MergeCommit = "7e57"
 		r.pulls = []PullRequest{merged, open}
-		if got, err := c.Get(t.Context(), 1); err != nil || got.State != Merged || got.Head.Commit != "a" || got.MergeCommit != "3e26e" {
+		if got, err := c.Get(t.Context(), 1); err != nil || got.State != Merged || got.Head.Commit != "a" ||
+			got.MergeCommit != "3e26e" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if got, err := c.Get(t.Context(), 3); err != nil || got.State != Open || got.MergeCommit != "" {
@@ -133,7 +136,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 	"comments since a time, of all pages": func(t *testing.T, c Client, r *repository) {
 		r.page = 2
 		for minute := range 5 {
-			r.comments = append(r.comments, Comment{ID: int64(minute + 1), Author: "bob", Body: "x", Created: now.Add(time.Duration(minute) * time.Minute)})
+			r.comments = append(r.comments, Comment{ID: int64(minute + 1), Author: "bob", Body: "x",
+				Created: now.Add(time.Duration(minute) * time.Minute)})
 		}
 		r.comments[0].Edited, r.comments[3].Edited = true, true // the first is older, and changed since
 		got, err := c.Comments(t.Context(), 1, now.Add(time.Minute+time.Millisecond))
@@ -144,7 +148,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 	"one comment": func(t *testing.T, c Client, r *repository) {
 		ours := func(body string) bool { return strings.HasPrefix(body, "M ") }
 		r.page = 2
-		r.comments = []Comment{{ID: 1, Author: "mallory", Body: "M fake"}, {ID: 2, Author: "cairn", Body: "other"}, {ID: 3, Author: "cairn", Body: "M old"}, {ID: 4, Author: "cairn", Body: "M twice"}}
+		r.comments = []Comment{{ID: 1, Author: "mallory", Body: "M fake"}, {ID: 2, Author: "cairn", Body: "other"},
+			{ID: 3, Author: "cairn", Body: "M old"}, {ID: 4, Author: "cairn", Body: "M twice"}}
 		bodies := func(want string) {
 			t.Helper()
 			var got []string
@@ -160,7 +165,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 			t.Error(id, err)
 		}
 		bodies("M fake, other, M new")
-		if id, err = c.Upsert(t.Context(), 1, 9, ours, "M newer"); err != nil || id.ID != 3 { // the server does not have it
+		// the server does not have it
+		if id, err = c.Upsert(t.Context(), 1, 9, ours, "M newer"); err != nil || id.ID != 3 {
 			t.Error(id, err)
 		}
 		bodies("M fake, other, M newer")
@@ -176,14 +182,16 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 		bodies("M fake, other, M last")
 	},
 	"a status again": func(t *testing.T, c Client, r *repository) {
-		s := Status{Context: "cairn/prod", State: Pending, Description: strings.Repeat("ä", c.Limits().Description), URL: "https://cairn.example.com"}
+		s := Status{Context: "cairn/prod", State: Pending, Description: strings.Repeat("ä", c.Limits().Description),
+			URL: "https://cairn.example.com"}
 		for _, s.State = range []StatusState{Pending, Pending, Failure, Failure, Pending, Success, Success} {
 			if err := c.SetStatus(t.Context(), "a", s); err != nil || r.statuses["a cairn/prod"] != s {
 				t.Errorf("%s: %+v, %v", s.State, r.statuses, err)
 			}
 		}
 		s.Description += "ä"
-		if err := c.SetStatus(t.Context(), "a", s); err != nil || !strings.HasSuffix(r.statuses["a cairn/prod"].Description, "ä…") {
+		if err := c.SetStatus(t.Context(), "a", s); err != nil ||
+			!strings.HasSuffix(r.statuses["a cairn/prod"].Description, "ä…") {
 			t.Error(err)
 		}
 	},
@@ -215,14 +223,16 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 	},
 	"an error has a kind at once, and no token": func(t *testing.T, c Client, r *repository) {
 		for status, want := range map[int]Kind{
-			401: Unauthorized, 403: Forbidden, 404: NotFound, 405: NotAllowed, 409: Conflict, 422: Invalid, 429: RateLimited, 500: Unavailable, 503: Unavailable, 301: Invalid,
+			401: Unauthorized, 403: Forbidden, 404: NotFound, 405: NotAllowed, 409: Conflict, 422: Invalid,
+			429: RateLimited, 500: Unavailable, 503: Unavailable, 301: Invalid,
 		} {
 			r.failure = func(w http.ResponseWriter, request *http.Request) {
 				http.Error(w, "sorry for "+request.Header.Get("Authorization"), status)
 			}
 			r.requests = 0
 			_, err := c.Get(t.Context(), 1)
-			if KindOf(err) != want || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "sorry for Bearer ***") || r.requests != 1 {
+			if KindOf(err) != want || strings.Contains(err.Error(), token) ||
+				!strings.Contains(err.Error(), "sorry for Bearer ***") || r.requests != 1 {
 				t.Errorf("%d: %v, %d requests", status, err, r.requests)
 			}
 		}
@@ -234,7 +244,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 			for range 2 { // the second too is a request
 				r.requests = 0
 				_, err := c.Get(t.Context(), 1)
-				if e, ok := errors.AsType[*Error](err); !ok || e.Kind != RateLimited || e.RetryAfter != time.Minute || r.requests != 1 {
+				if e, ok := errors.AsType[*Error](err); !ok || e.Kind != RateLimited || e.RetryAfter != time.Minute ||
+					r.requests != 1 {
 					t.Errorf("%d: %#v, %d requests", status, err, r.requests)
 				}
 			}
@@ -244,7 +255,8 @@ var conformance = map[string]func(*testing.T, Client, *repository){
 			t.Error(err)
 		}
 		r.failure = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-		if err := c.React(t.Context(), 1, 1, Accepted); KindOf(err) != Unavailable || strings.Contains(err.Error(), "127.0.0.1") {
+		if err := c.React(t.Context(), 1, 1, Accepted); KindOf(err) != Unavailable ||
+			strings.Contains(err.Error(), "127.0.0.1") {
 			t.Error(err)
 		}
 	},

@@ -53,7 +53,8 @@ func NewGitea(o GiteaOptions) Client {
 		now = time.Now
 	}
 	return &gitea{
-		rest:  rest{base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, scheme: "token", token: fixed(o.Token), now: now},
+		rest: rest{base: strings.TrimSuffix(o.URL, "/") + "/api/v1", web: o.Web, scheme: "token",
+			token: fixed(o.Token), now: now},
 		owner: o.Owner, repository: "/repos/" + url.PathEscape(o.Owner) + "/" + url.PathEscape(o.Name),
 	}
 }
@@ -86,8 +87,9 @@ func (p giteaPull) pull() PullRequest {
 		state = Closed
 	}
 	return PullRequest{
-		Number: p.Number, Title: p.Title, Author: p.User.Login, URL: p.URL, State: state, MergeCommit: commit, Draft: p.Draft,
-		Head: Ref{p.Head.Ref, p.Head.SHA}, Base: Ref{p.Base.Ref, p.Base.SHA},
+		Number: p.Number, Title: p.Title, Author: p.User.Login, URL: p.URL, State: state, MergeCommit: commit,
+		Draft: p.Draft,
+		Head:  Ref{p.Head.Ref, p.Head.SHA}, Base: Ref{p.Base.Ref, p.Base.SHA},
 		Fork: p.Head.Repo == nil || p.Head.Repo.ID != p.Base.RepoID, Updated: p.Updated,
 	}
 }
@@ -115,7 +117,8 @@ func (g *gitea) Open(ctx context.Context, last Version) ([]PullRequest, Version,
 }
 
 // page returns a page of a list as it is, and the number of all objects of the list.
-func (g *gitea) page(ctx context.Context, path string, query url.Values, number int) (total int, page json.RawMessage, err error) {
+func (g *gitea) page(ctx context.Context, path string, query url.Values, number int) (total int, page json.RawMessage,
+	err error) {
 	query = maps.Clone(query)
 	if query == nil {
 		query = url.Values{}
@@ -127,14 +130,16 @@ func (g *gitea) page(ctx context.Context, path string, query url.Values, number 
 		return 0, nil, err
 	}
 	if total, err = strconv.Atoi(header.Get("X-Total-Count")); err != nil {
-		return 0, nil, &Error{Kind: Invalid, Status: http.StatusOK, Message: "the response has no number of objects (X-Total-Count)"}
+		return 0, nil, &Error{Kind: Invalid, Status: http.StatusOK,
+			Message: "the response has no number of objects (X-Total-Count)"}
 	}
 	return total, page, nil
 }
 
-// pages returns all objects of a list by its first page and the others, or ErrTooMany if there are more than most: a decision on a part
-// of them could be wrong.
-func pages[T any](ctx context.Context, g *gitea, path string, query url.Values, most, total int, page json.RawMessage) (all []T, err error) {
+// pages returns all objects of a list by its first page and the others, or ErrTooMany if there are more than most: a
+// decision on a part of them could be wrong.
+func pages[T any](ctx context.Context, g *gitea, path string, query url.Values, most, total int,
+	page json.RawMessage) (all []T, err error) {
 	for number := 2; total <= most; number++ {
 		var some []T
 		if err := json.Unmarshal(page, &some); err != nil {
@@ -188,12 +193,14 @@ func (g *gitea) Comments(ctx context.Context, number int, since time.Time) ([]Co
 		if c.Created.Before(since.Truncate(time.Second)) || len(comments) == MaxComments { // since is about updates
 			continue
 		}
-		comments = append(comments, Comment{ID: c.ID, Author: c.User.Login, Body: c.Body, Edited: c.Updated.After(c.Created), Created: c.Created})
+		comments = append(comments, Comment{ID: c.ID, Author: c.User.Login, Body: c.Body,
+			Edited: c.Updated.After(c.Created), Created: c.Created})
 	}
 	return comments, nil
 }
 
-// allComments returns the comments that were created or changed since, the oldest first. Gitea returns all of them in one response.
+// allComments returns the comments that were created or changed since, the oldest first. Gitea returns all of them in
+// one response.
 func (g *gitea) allComments(ctx context.Context, number int, since time.Time) (found []giteaComment, err error) {
 	var query url.Values
 	if !since.IsZero() {
@@ -213,7 +220,8 @@ func (g *gitea) commentPath(id int64) string {
 }
 
 // Upsert implements Client.
-func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
+func (g *gitea) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool,
+	body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -276,7 +284,8 @@ func (g *gitea) SetStatus(ctx context.Context, commit string, status Status) err
 // React implements Client.
 func (g *gitea) React(ctx context.Context, _ int, comment int64, reaction Reaction) error {
 	content := map[Reaction]string{Accepted: "+1", Rejected: "-1"}[reaction]
-	_, err := g.call(ctx, http.MethodPost, g.commentPath(comment)+"/reactions", nil, map[string]string{"content": content}, nil)
+	_, err := g.call(ctx, http.MethodPost, g.commentPath(comment)+"/reactions", nil,
+		map[string]string{"content": content}, nil)
 	return err
 }
 
@@ -285,11 +294,12 @@ type giteaTeam struct {
 	Name string
 }
 
-// Teams implements Client. Gitea lists the teams of a user only for that user, so each team of the organization is asked for. The
-// client must be a member of the team, or an owner of the organization.
+// Teams implements Client. Gitea lists the teams of a user only for that user, so each team of the organization is
+// asked for. The client must be a member of the team, or an owner of the organization.
 func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 	all, err := list[giteaTeam](ctx, g, "/orgs/"+url.PathEscape(g.owner)+"/teams", maxTeams)
-	if kind := KindOf(err); kind == NotFound || kind == Forbidden { // the owner is a user, or its teams are hidden from the client
+	// the owner is a user, or its teams are hidden from the client
+	if kind := KindOf(err); kind == NotFound || kind == Forbidden {
 		return nil, nil
 	}
 	if err != nil {
@@ -297,8 +307,10 @@ func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 	}
 	var teams []string
 	for _, team := range all {
-		_, err := g.call(ctx, http.MethodGet, fmt.Sprintf("/teams/%d/members/%s", team.ID, url.PathEscape(login)), nil, nil, nil)
-		if kind := KindOf(err); kind == NotFound || kind == Forbidden { // of a team that the client is no member of, it learns nothing
+		_, err := g.call(ctx, http.MethodGet, fmt.Sprintf("/teams/%d/members/%s", team.ID, url.PathEscape(login)),
+			nil, nil, nil)
+		// of a team that the client is no member of, it learns nothing
+		if kind := KindOf(err); kind == NotFound || kind == Forbidden {
 			continue
 		}
 		if err != nil {
@@ -309,7 +321,8 @@ func (g *gitea) Teams(ctx context.Context, login string) ([]string, error) {
 	return teams, nil
 }
 
-// Limits implements Client. Gitea publishes no limit for comments; its column of a description has no limit, and its pages show 255.
+// Limits implements Client. Gitea publishes no limit for comments; its column of a description has no limit, and its
+// pages show 255.
 func (g *gitea) Limits() Limits { return Limits{Comment: 65_536, Description: 255, HTML: true} }
 
 type giteaCommit struct {

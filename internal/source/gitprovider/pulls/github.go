@@ -68,7 +68,8 @@ func NewGitHub(o GitHubOptions) (Client, error) {
 		owner: url.PathEscape(o.Owner), name: url.PathEscape(o.Name), organization: o.Owner,
 	}
 	var err error
-	g.api, err = github.NewClient(github.WithHTTPClient(&http.Client{Transport: &g.rest}), github.WithURLs(&api, &api), github.WithDisableRateLimitCheck())
+	g.api, err = github.NewClient(github.WithHTTPClient(&http.Client{Transport: &g.rest}), github.WithURLs(&api, &api),
+		github.WithDisableRateLimitCheck())
 	return g, err
 }
 
@@ -89,8 +90,8 @@ func gitHubPull(p *github.PullRequest) PullRequest {
 	}
 }
 
-// Open implements Client. The version has the ETag of each page, so that a pull request that is closed on a later page is a change: an
-// unchanged list costs one request for each page, which do not count for GitHub's limit.
+// Open implements Client. The version has the ETag of each page, so that a pull request that is closed on a later page
+// is a change: an unchanged list costs one request for each page, which do not count for GitHub's limit.
 func (g *gitHub) Open(ctx context.Context, last Version) ([]PullRequest, Version, error) {
 	var open []PullRequest
 	var tags []string
@@ -127,8 +128,10 @@ func (g *gitHub) Open(ctx context.Context, last Version) ([]PullRequest, Version
 }
 
 // page returns a page of open pull requests, the newest update first, unless it has the ETag.
-func (g *gitHub) page(ctx context.Context, number int, tag string) (page []*github.PullRequest, response *github.Response, err error) {
-	path := fmt.Sprintf("repos/%s/%s/pulls?state=open&sort=updated&direction=desc&per_page=%d&page=%d", g.owner, g.name, gitHubPage, number)
+func (g *gitHub) page(ctx context.Context, number int, tag string) (page []*github.PullRequest,
+	response *github.Response, err error) {
+	path := fmt.Sprintf("repos/%s/%s/pulls?state=open&sort=updated&direction=desc&per_page=%d&page=%d", g.owner, g.name,
+		gitHubPage, number)
 	request, err := g.api.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, nil, err
@@ -166,7 +169,8 @@ func (g *gitHub) Comments(ctx context.Context, number int, since time.Time) ([]C
 			continue
 		}
 		comments = append(comments, Comment{
-			ID: c.GetID(), Author: c.GetUser().GetLogin(), Body: c.GetBody(), Edited: !c.GetUpdatedAt().Equal(c.GetCreatedAt()), Created: created,
+			ID: c.GetID(), Author: c.GetUser().GetLogin(), Body: c.GetBody(),
+			Edited: !c.GetUpdatedAt().Equal(c.GetCreatedAt()), Created: created,
 		})
 		if len(comments) == MaxComments {
 			break
@@ -185,7 +189,8 @@ func (g *gitHub) comments(ctx context.Context, number int, since time.Time) iter
 }
 
 // Upsert implements Client.
-func (g *gitHub) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
+func (g *gitHub) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool,
+	body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -240,15 +245,18 @@ func (g *gitHub) query(ctx context.Context, query string, variables map[string]a
 		Data   any
 		Errors []struct{ Type, Message string }
 	}{Data: into}
-	header, err := g.call(ctx, http.MethodPost, "/graphql", nil, map[string]any{"query": query, "variables": variables}, &result)
+	header, err := g.call(ctx, http.MethodPost, "/graphql", nil, map[string]any{"query": query, "variables": variables},
+		&result)
 	if err != nil || len(result.Errors) == 0 {
 		return err
 	}
 	first := result.Errors[0]
-	kinds := map[string]Kind{"NOT_FOUND": NotFound, "FORBIDDEN": Forbidden, "INSUFFICIENT_SCOPES": Forbidden, "RATE_LIMITED": RateLimited}
+	kinds := map[string]Kind{"NOT_FOUND": NotFound, "FORBIDDEN": Forbidden, "INSUFFICIENT_SCOPES": Forbidden,
+		"RATE_LIMITED": RateLimited}
 	secret, _ := g.token(ctx) // which the request had
 	return &Error{
-		Kind: cmp.Or(kinds[first.Type], Invalid), Status: http.StatusOK, RetryAfter: g.retryAfter(header), Message: oneLine(first.Message, secret),
+		Kind: cmp.Or(kinds[first.Type], Invalid), Status: http.StatusOK, RetryAfter: g.retryAfter(header),
+		Message: oneLine(first.Message, secret),
 	}
 }
 
@@ -292,7 +300,8 @@ func (g *gitHub) Teams(ctx context.Context, login string) (teams []string, err e
 			}
 		}
 		err := g.query(ctx, teamsOfUser, variables, &found)
-		if kind := KindOf(err); kind == NotFound || kind == Forbidden { // the owner is a user, or its teams are hidden from the client
+		// the owner is a user, or its teams are hidden from the client
+		if kind := KindOf(err); kind == NotFound || kind == Forbidden {
 			return nil, nil
 		}
 		if err != nil {

@@ -41,7 +41,10 @@ func intOf(text string) int {
 // newFakeGitHub is a client of a fake of GitHub Enterprise Server with the repository acme/infra.
 func newFakeGitHub(t *testing.T, r *repository) Client {
 	server := r.serve(t, gitHubAPI(r))
-	client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: token, Web: server.Client(), Now: func() time.Time { return now }})
+	client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: token,
+		Web: server.Client(), Now: func() time.Time {
+			return now
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,12 +64,15 @@ func gitHubAPI(r *repository) http.Handler {
 			return
 		}
 		if next > 0 {
-			w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next"`, request.Host, request.URL.Path, next))
+			w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next"`, request.Host, request.URL.Path,
+				next))
 		}
 		_, _ = w.Write(content)
 	}
 	find := func(w http.ResponseWriter, request *http.Request) *PullRequest {
-		i := slices.IndexFunc(r.pulls, func(p PullRequest) bool { return p.Number == intOf(request.PathValue("number")) })
+		i := slices.IndexFunc(r.pulls, func(p PullRequest) bool {
+			return p.Number == intOf(request.PathValue("number"))
+		})
 		if i < 0 {
 			respond(w, http.StatusNotFound, object{"message": "Not Found"})
 			return nil
@@ -81,7 +87,8 @@ func gitHubAPI(r *repository) http.Handler {
 		return i
 	}
 	mux.HandleFunc("GET "+base+"/pulls", func(w http.ResponseWriter, request *http.Request) {
-		if q := request.URL.Query(); q.Get("state") != "open" || q.Get("sort") != "updated" || q.Get("direction") != "desc" {
+		if q := request.URL.Query(); q.Get("state") != "open" || q.Get("sort") != "updated" ||
+			q.Get("direction") != "desc" {
 			respond(w, http.StatusUnprocessableEntity, nil)
 			return
 		}
@@ -105,7 +112,8 @@ func gitHubAPI(r *repository) http.Handler {
 				updated = c.Created.Add(time.Hour)
 			}
 			if !updated.Before(since) {
-				all = append(all, object{"id": c.ID, "user": object{"login": c.Author}, "body": c.Body, "created_at": c.Created, "updated_at": updated})
+				all = append(all, object{"id": c.ID, "user": object{"login": c.Author}, "body": c.Body,
+					"created_at": c.Created, "updated_at": updated})
 			}
 		}
 		list(w, request, all)
@@ -134,7 +142,8 @@ func gitHubAPI(r *repository) http.Handler {
 		var body struct{ Content string }
 		_ = json.NewDecoder(request.Body).Decode(&body)
 		if i := comment(w, request); i >= 0 {
-			r.reactions[fmt.Sprint(r.comments[i].ID, " ", map[string]Reaction{"+1": Accepted, "-1": Rejected}[body.Content])] = 1
+			r.reactions[fmt.Sprint(r.comments[i].ID, " ",
+				map[string]Reaction{"+1": Accepted, "-1": Rejected}[body.Content])] = 1
 			respond(w, http.StatusOK, object{"id": 1})
 		}
 	})
@@ -159,14 +168,18 @@ func gitHubAPI(r *repository) http.Handler {
 			return
 		}
 		if r.teams == nil {
-			respond(w, http.StatusOK, object{"data": object{"organization": nil}, "errors": []object{{"type": "NOT_FOUND", "message": "no organization"}}})
+			respond(w, http.StatusOK,
+				object{"data": object{"organization": nil},
+					"errors": []object{{"type": "NOT_FOUND", "message": "no organization"}}})
 			return
 		}
 		var nodes []object
 		for _, team := range r.teams[body.Variables.Login] {
 			nodes = append(nodes, object{"slug": strings.TrimPrefix(team, body.Variables.Owner+"/")})
 		}
-		respond(w, http.StatusOK, object{"data": object{"organization": object{"teams": object{"nodes": nodes, "pageInfo": object{"hasNextPage": false}}}}})
+		respond(w, http.StatusOK,
+			object{"data": object{
+				"organization": object{"teams": object{"nodes": nodes, "pageInfo": object{"hasNextPage": false}}}}})
 	})
 	return mux
 }
@@ -181,9 +194,11 @@ func gitHubJSON(p PullRequest) object {
 		state = "open"
 	}
 	return object{
-		"number": p.Number, "title": p.Title, "user": object{"login": p.Author}, "html_url": p.URL, "state": state, "merged": p.State == Merged, "draft": p.Draft,
+		"number": p.Number, "title": p.Title, "user": object{"login": p.Author}, "html_url": p.URL, "state": state,
+		"merged": p.State == Merged, "draft": p.Draft,
 		"merge_commit_sha": p.MergeCommit,
-		"head":             head, "base": object{"ref": p.Base.Branch, "sha": p.Base.Commit, "repo": object{"id": 1}}, "updated_at": p.Updated,
+		"head":             head, "base": object{"ref": p.Base.Branch, "sha": p.Base.Commit, "repo": object{"id": 1}},
+		"updated_at": p.Updated,
 	}
 }
 
@@ -196,10 +211,11 @@ func TestAppOfGitHub(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	tokens := 0
-	client, err := NewGitHub(GitHubOptions{URL: server.URL, Web: server.Client(), AppToken: func(context.Context) (string, error) {
-		tokens++
-		return fmt.Sprint(tokens), nil
-	}})
+	client, err := NewGitHub(GitHubOptions{URL: server.URL, Web: server.Client(),
+		AppToken: func(context.Context) (string, error) {
+			tokens++
+			return fmt.Sprint(tokens), nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +233,12 @@ func TestAppOfGitHub(t *testing.T) {
 func TestGitHubTeamsThatTheTokenMayNotRead(t *testing.T) {
 	for _, kind := range []string{"FORBIDDEN", "INSUFFICIENT_SCOPES"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			respond(w, http.StatusOK, object{"data": object{"organization": nil}, "errors": []object{{"type": kind, "message": "Resource not accessible"}}})
+			respond(w, http.StatusOK,
+				object{"data": object{"organization": nil},
+					"errors": []object{{"type": kind, "message": "Resource not accessible"}}})
 		}))
-		c, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		c, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,8 @@ type gitLab struct {
 	login string
 }
 
-// gitLabPage is the number of objects in a page. With the longest descriptions, of a mebibyte, it is smaller than maxResponse.
+// gitLabPage is the number of objects in a page. With the longest descriptions, of a mebibyte, it is smaller than
+// maxResponse.
 const gitLabPage = 15
 
 // unlimited is a gitlab.RateLimiter that does not wait: the caller does.
@@ -58,7 +59,8 @@ func NewGitLab(o GitLabOptions) (Client, error) {
 	}
 	transport := &rest{web: o.Web, scheme: "Bearer", token: fixed(o.Token), now: now}
 	never := func(context.Context, *http.Response, error) (bool, error) { return false, nil }
-	api, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, gitlab.WithBaseURL(o.URL), gitlab.WithHTTPClient(&http.Client{Transport: transport}),
+	api, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, gitlab.WithBaseURL(o.URL),
+		gitlab.WithHTTPClient(&http.Client{Transport: transport}),
 		gitlab.WithCustomRetry(never), gitlab.WithCustomLimiter(unlimited{}))
 	return &gitLab{api: api, project: o.Project}, err
 }
@@ -73,7 +75,8 @@ func gitLabPull(m *gitlab.BasicMergeRequest) PullRequest {
 	}
 	p := PullRequest{
 		Number: int(m.IID), Title: m.Title, URL: m.WebURL, State: state, MergeCommit: commit, Draft: m.Draft,
-		Head: Ref{m.SourceBranch, m.SHA}, Base: Ref{Branch: m.TargetBranch}, Fork: m.SourceProjectID != m.TargetProjectID,
+		Head: Ref{m.SourceBranch, m.SHA}, Base: Ref{Branch: m.TargetBranch},
+		Fork: m.SourceProjectID != m.TargetProjectID,
 	}
 	if m.Author != nil {
 		p.Author = m.Author.Username
@@ -82,8 +85,8 @@ func gitLabPull(m *gitlab.BasicMergeRequest) PullRequest {
 	return p
 }
 
-// Open implements Client. Any change of an open merge request changes the first page, or the number of them. The commit of a base is
-// empty, because the list does not have it.
+// Open implements Client. Any change of an open merge request changes the first page, or the number of them. The commit
+// of a base is empty, because the list does not have it.
 func (g *gitLab) Open(ctx context.Context, last Version) ([]PullRequest, Version, error) {
 	options := &gitlab.ListProjectMergeRequestsOptions{
 		ListOptions: gitlab.ListOptions{PerPage: gitLabPage, Page: 1},
@@ -134,7 +137,8 @@ func (g *gitLab) Comments(ctx context.Context, number int, since time.Time) ([]C
 		}
 		if !n.System {
 			edited := n.UpdatedAt != nil && !n.UpdatedAt.Equal(*n.CreatedAt)
-			comments = append(comments, Comment{ID: n.ID, Author: n.Author.Username, Body: n.Body, Edited: edited, Created: *n.CreatedAt})
+			comments = append(comments, Comment{ID: n.ID, Author: n.Author.Username, Body: n.Body, Edited: edited,
+				Created: *n.CreatedAt})
 		}
 	}
 	slices.Reverse(comments)
@@ -144,7 +148,8 @@ func (g *gitLab) Comments(ctx context.Context, number int, since time.Time) ([]C
 // notes returns the notes of a merge request, the newest first: GitLab has no filter by a time.
 func (g *gitLab) notes(ctx context.Context, number int) iter.Seq2[*gitlab.Note, error] {
 	options := &gitlab.ListMergeRequestNotesOptions{
-		ListOptions: gitlab.ListOptions{PerPage: gitLabPage}, OrderBy: gitlab.Ptr("created_at"), Sort: gitlab.Ptr("desc"),
+		ListOptions: gitlab.ListOptions{PerPage: gitLabPage}, OrderBy: gitlab.Ptr("created_at"),
+		Sort: gitlab.Ptr("desc"),
 	}
 	return gitlab.Scan2(func(page gitlab.PaginationOptionFunc) ([]*gitlab.Note, *gitlab.Response, error) {
 		return g.api.Notes.ListMergeRequestNotes(g.project, int64(number), options, gitlab.WithContext(ctx), page)
@@ -152,7 +157,8 @@ func (g *gitLab) notes(ctx context.Context, number int) iter.Seq2[*gitlab.Note, 
 }
 
 // Upsert implements Client.
-func (g *gitLab) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error) {
+func (g *gitLab) Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool,
+	body string) (Written, error) {
 	return upsert(ctx, g, number, known, isOurs, body)
 }
 
@@ -174,7 +180,8 @@ func (g *gitLab) written(ctx context.Context, number int) (own []Comment, err er
 }
 
 func (g *gitLab) create(ctx context.Context, number int, body string) (Written, error) {
-	n, _, err := g.api.Notes.CreateMergeRequestNote(g.project, int64(number), &gitlab.CreateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
+	n, _, err := g.api.Notes.CreateMergeRequestNote(g.project, int64(number),
+		&gitlab.CreateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
 	if err != nil {
 		return Written{}, failed(ctx, err)
 	}
@@ -182,7 +189,8 @@ func (g *gitLab) create(ctx context.Context, number int, body string) (Written, 
 }
 
 func (g *gitLab) update(ctx context.Context, number int, id int64, body string) (time.Time, error) {
-	n, _, err := g.api.Notes.UpdateMergeRequestNote(g.project, int64(number), id, &gitlab.UpdateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
+	n, _, err := g.api.Notes.UpdateMergeRequestNote(g.project, int64(number), id,
+		&gitlab.UpdateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
 	if err != nil {
 		return time.Time{}, failed(ctx, err)
 	}
@@ -218,7 +226,8 @@ func (g *gitLab) self(ctx context.Context) (string, error) {
 
 // SetStatus implements Client. GitLab rejects the state that a status has.
 func (g *gitLab) SetStatus(ctx context.Context, commit string, s Status) error {
-	state := map[StatusState]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}[s.State]
+	state := map[StatusState]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success,
+		Failure: gitlab.Failed}[s.State]
 	description := shorten.Characters(s.Description, g.Limits().Description)
 	options := &gitlab.SetCommitStatusOptions{State: state, Context: &s.Context, Description: &description}
 	if s.URL != "" {
@@ -238,7 +247,8 @@ func hasMessage(err error, text string) bool {
 // React implements Client. For a reaction that is there, GitLab returns that it was not found.
 func (g *gitLab) React(ctx context.Context, number int, comment int64, reaction Reaction) error {
 	name := map[Reaction]string{Accepted: "thumbsup", Rejected: "thumbsdown"}[reaction]
-	_, _, err := g.api.AwardEmoji.CreateMergeRequestAwardEmojiOnNote(g.project, int64(number), comment, &gitlab.CreateAwardEmojiOptions{Name: name}, gitlab.WithContext(ctx))
+	_, _, err := g.api.AwardEmoji.CreateMergeRequestAwardEmojiOnNote(g.project, int64(number), comment,
+		&gitlab.CreateAwardEmojiOptions{Name: name}, gitlab.WithContext(ctx))
 	if err = failed(ctx, err); hasMessage(err, "already been taken") {
 		return nil
 	}
@@ -259,8 +269,8 @@ func (g *gitLab) user(ctx context.Context, login string) (int64, error) {
 	return 0, &Error{Kind: NotFound, Status: http.StatusNotFound, Message: "no such user"}
 }
 
-// Teams implements Client by two groups: that of the project by its path, as acme/platform, and the top-level group. The name of a
-// team has a slash, so a top-level group acme is acme/acme.
+// Teams implements Client by two groups: that of the project by its path, as acme/platform, and the top-level group.
+// The name of a team has a slash, so a top-level group acme is acme/acme.
 func (g *gitLab) Teams(ctx context.Context, login string) (teams []string, err error) {
 	id, err := g.user(ctx, login)
 	if KindOf(err) == NotFound {
@@ -273,7 +283,8 @@ func (g *gitLab) Teams(ctx context.Context, login string) (teams []string, err e
 	top, _, _ := strings.Cut(own, "/")
 	for _, group := range slices.Compact([]string{top, own}) {
 		member, _, err := g.api.GroupMembers.GetInheritedGroupMember(group, id, gitlab.WithContext(ctx))
-		if err = failed(ctx, err); KindOf(err) == NotFound || KindOf(err) == Forbidden { // no member, or the owner is a user
+		// no member, or the owner is a user
+		if err = failed(ctx, err); KindOf(err) == NotFound || KindOf(err) == Forbidden {
 			continue
 		}
 		if err != nil {

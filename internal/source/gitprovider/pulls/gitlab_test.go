@@ -15,7 +15,10 @@ import (
 // newFakeGitLab is a client of a fake of GitLab with the project acme/infra.
 func newFakeGitLab(t *testing.T, r *repository) Client {
 	server := r.serve(t, gitLabAPI(r))
-	client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: token, Web: server.Client(), Now: func() time.Time { return now }})
+	client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: token, Web: server.Client(),
+		Now: func() time.Time {
+			return now
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,13 +39,19 @@ func gitLabAPI(r *repository) http.Handler {
 		}
 		respond(w, http.StatusOK, page)
 	}
-	// handle is for the project only, and hands in the index of the pull request and the comment that a path has; -1 if it has none.
+	// handle is for the project only, and hands in the index of the pull request and the comment that a path has; -1 if
+	// it has none.
 	handle := func(method, path string, f func(w http.ResponseWriter, request *http.Request, pull, comment int)) {
 		mux.HandleFunc(method+" /api/v4/projects/{project}"+path, func(w http.ResponseWriter, request *http.Request) {
-			pull := slices.IndexFunc(r.pulls, func(p PullRequest) bool { return p.Number == intOf(request.PathValue("number")) })
-			comment := slices.IndexFunc(r.comments, func(c Comment) bool { return int(c.ID) == intOf(request.PathValue("note")) })
+			pull := slices.IndexFunc(r.pulls, func(p PullRequest) bool {
+				return p.Number == intOf(request.PathValue("number"))
+			})
+			comment := slices.IndexFunc(r.comments, func(c Comment) bool {
+				return int(c.ID) == intOf(request.PathValue("note"))
+			})
 			isNone := pull < 0 && request.PathValue("number") != "" && request.PathValue("number") != "1"
-			if request.PathValue("project") != "acme/infra" || isNone || comment < 0 && request.PathValue("note") != "" {
+			if request.PathValue("project") != "acme/infra" || isNone ||
+				comment < 0 && request.PathValue("note") != "" {
 				missing(w)
 				return
 			}
@@ -61,13 +70,15 @@ func gitLabAPI(r *repository) http.Handler {
 		respond(w, http.StatusOK, gitLabJSON(r.pulls[i]))
 	})
 	handle("GET", one+"/notes", func(w http.ResponseWriter, request *http.Request, _, _ int) {
-		all := []object{{"id": 50, "system": true, "author": object{"username": "cairn"}, "body": "M added 1 commit", "created_at": now.Add(24 * time.Hour)}}
+		all := []object{{"id": 50, "system": true, "author": object{"username": "cairn"}, "body": "M added 1 commit",
+			"created_at": now.Add(24 * time.Hour)}}
 		for _, c := range slices.Backward(r.comments) {
 			updated := c.Created
 			if c.Edited {
 				updated = updated.Add(time.Hour)
 			}
-			all = append(all, object{"id": c.ID, "author": object{"username": c.Author}, "body": c.Body, "created_at": c.Created, "updated_at": updated})
+			all = append(all, object{"id": c.ID, "author": object{"username": c.Author}, "body": c.Body,
+				"created_at": c.Created, "updated_at": updated})
 		}
 		list(w, request, all)
 	})
@@ -90,7 +101,8 @@ func gitLabAPI(r *repository) http.Handler {
 	handle("POST", one+"/notes/{note}/award_emoji", func(w http.ResponseWriter, request *http.Request, _, i int) {
 		var body struct{ Name string }
 		_ = json.NewDecoder(request.Body).Decode(&body)
-		key := fmt.Sprint(r.comments[i].ID, " ", map[string]Reaction{"thumbsup": Accepted, "thumbsdown": Rejected}[body.Name])
+		key := fmt.Sprint(r.comments[i].ID, " ",
+			map[string]Reaction{"thumbsup": Accepted, "thumbsdown": Rejected}[body.Name])
 		if r.reactions[key] > 0 {
 			respond(w, http.StatusNotFound, object{"message": "404 Award Emoji Name has already been taken Not Found"})
 			return
@@ -107,7 +119,9 @@ func gitLabAPI(r *repository) http.Handler {
 		state := map[string]StatusState{"pending": Pending, "success": Success, "failed": Failure}[s.State]
 		key := request.PathValue("commit") + " " + s.Context
 		if state == Pending && r.statuses[key].State == Pending {
-			respond(w, http.StatusBadRequest, object{"message": "Cannot transition status via :enqueue from :pending (Reason(s): Status cannot transition via \"enqueue\")"})
+			respond(w, http.StatusBadRequest,
+				object{"message": "Cannot transition status via :enqueue from :pending (Reason(s): Status cannot " +
+					"transition via \"enqueue\")"})
 			return
 		}
 		r.statuses[key] = Status{s.Context, state, s.Description, s.URL}
@@ -141,7 +155,8 @@ func gitLabJSON(p PullRequest) object {
 	return object{
 		"iid": p.Number, "title": p.Title, "author": object{"username": p.Author}, "web_url": p.URL, "draft": p.Draft,
 		"state":         map[State]string{Open: "opened", Merged: "merged", Closed: "closed"}[p.State],
-		"source_branch": p.Head.Branch, "sha": p.Head.Commit, "target_branch": p.Base.Branch, "source_project_id": source, "target_project_id": 1,
+		"source_branch": p.Head.Branch, "sha": p.Head.Commit, "target_branch": p.Base.Branch,
+		"source_project_id": source, "target_project_id": 1,
 		"updated_at": p.Updated, "merge_commit_sha": p.MergeCommit,
 	}
 }
@@ -152,7 +167,8 @@ func TestMergeCommitOfGitLab(t *testing.T) {
 		merge gitlab.BasicMergeRequest
 		want  string
 	}{
-		"a merge commit":   {gitlab.BasicMergeRequest{State: "merged", MergeCommitSHA: "a", SquashCommitSHA: "b", SHA: "c"}, "a"},
+		"a merge commit": {gitlab.BasicMergeRequest{State: "merged", MergeCommitSHA: "a", SquashCommitSHA: "b",
+			SHA: "c"}, "a"},
 		"a squash":         {gitlab.BasicMergeRequest{State: "merged", SquashCommitSHA: "b", SHA: "c"}, "b"},
 		"a fast forward":   {gitlab.BasicMergeRequest{State: "merged", SHA: "c"}, "c"},
 		"one that is open": {gitlab.BasicMergeRequest{State: "opened", SHA: "c"}, ""},

@@ -95,7 +95,8 @@ func (b *bitbucketCloud) Merge(context.Context, Merge, Method) error {
 // Merge implements Client. The request names the version of the pull request that has the head: a push creates another
 // one.
 func (b *bitbucketDC) Merge(ctx context.Context, of Merge, method Method) error {
-	strategy, ok := map[Method]string{MethodMerge: "no-ff", MethodSquash: "squash", MethodRebase: "rebase-ff-only"}[method]
+	strategy, ok := map[Method]string{MethodMerge: "no-ff", MethodSquash: "squash",
+		MethodRebase: "rebase-ff-only"}[method]
 	if !ok {
 		return errMethod("Bitbucket Data Center", method)
 	}

@@ -78,7 +78,8 @@ var mergers = map[string]struct {
 	"Bitbucket Data Center": {
 		`{"id":12,"state":"OPEN","version":7,"fromRef":{"latestCommit":"c0ffee"},"toRef":{"displayId":"main"}}`,
 		func(s *mergeServer) (Client, error) {
-			return NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: s.URL, Project: "ACME", Name: "infra", Token: "t", Web: s.Client()}), nil
+			return NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: s.URL, Project: "ACME", Name: "infra",
+				Token: "t", Web: s.Client()}), nil
 		},
 		map[Method]string{
 			MethodMerge:  `POST /rest/api/1.0/projects/ACME/repos/infra/pull-requests/12/merge?version=7 {"autoSubject":true,"strategyId":"no-ff"}`,
@@ -100,12 +101,15 @@ func TestMergeNamesMethodAndHead(t *testing.T) {
 				}
 				err = MergeHead(t.Context(), client, merge12, method)
 				want, ok := tt.requests[method]
-				if got := strings.Join(server.got, "\n"); got != want || ok != (err == nil) || !ok && KindOf(err) != NotAllowed {
+				if got := strings.Join(server.got, "\n"); got != want || ok != (err == nil) ||
+					!ok && KindOf(err) != NotAllowed {
 					t.Errorf("sent %s, want %s; error %v", got, want, err)
 				}
-				for status, kind := range map[int]Kind{405: NotAllowed, 409: Conflict, 403: Forbidden, 422: Invalid, 503: Unavailable} {
+				for status, kind := range map[int]Kind{405: NotAllowed, 409: Conflict, 403: Forbidden, 422: Invalid,
+					503: Unavailable} {
 					server.got, server.status, server.body = nil, status, `{"message":"no"}`
-					if err := MergeHead(t.Context(), client, merge12, method); ok && (KindOf(err) != kind || len(server.got) != 1) {
+					if err := MergeHead(t.Context(), client, merge12, method); ok && (KindOf(err) != kind ||
+						len(server.got) != 1) {
 						t.Errorf("after %d: %v, %d requests", status, err, len(server.got))
 					}
 				}
@@ -130,7 +134,8 @@ func TestMergeOfAnotherPullRequestIsNotSent(t *testing.T) {
 		"without content": {`{}`, Conflict},
 	} {
 		server := newMergeServer(t, tt.pull)
-		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		err := MergeHead(t.Context(), client, merge12, MethodMerge)
 		if KindOf(err) != tt.kind || (err == nil) != (tt.kind == "") || len(server.got) > 0 {
 			t.Errorf("%s: %v, sent %v", name, err, server.got)
@@ -146,7 +151,8 @@ func TestMergesThatAreNotTheHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Merge(t.Context(), merge12, MethodMerge); KindOf(err) != NotAllowed || !strings.Contains(err.Error(), "not now") {
+	if err := client.Merge(t.Context(), merge12, MethodMerge); KindOf(err) != NotAllowed ||
+		!strings.Contains(err.Error(), "not now") {
 		t.Errorf("GitHub does not merge: %v", err)
 	}
 	for pull, kind := range map[string]Kind{
@@ -160,7 +166,8 @@ func TestMergesThatAreNotTheHead(t *testing.T) {
 		}
 	}
 	cloud := newMergeServer(t, `{}`)
-	b := NewBitbucketCloud(BitbucketCloudOptions{URL: cloud.URL, Workspace: "acme", Name: "infra", Token: "t", Web: cloud.Client()})
+	b := NewBitbucketCloud(BitbucketCloudOptions{URL: cloud.URL, Workspace: "acme", Name: "infra", Token: "t",
+		Web: cloud.Client()})
 	if err := b.Merge(t.Context(), merge12, MethodMerge); KindOf(err) != NotAllowed || len(cloud.got) > 0 {
 		t.Errorf("Bitbucket Cloud: %v, sent %v", err, cloud.got)
 	}

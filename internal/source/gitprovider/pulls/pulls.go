@@ -15,22 +15,23 @@ import (
 // provider that is no success.
 type Client interface {
 	// Open returns the open pull requests, the newest update first. last is the result of the call before; if nothing
-	// changed since, Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen, so that none
-	// is overlooked.
+	// changed since, Open sends one request and returns ErrUnchanged. It returns ErrTooMany beyond MaxOpen, so that
+	// none is overlooked.
 	Open(ctx context.Context, last Version) ([]PullRequest, Version, error)
 	// Get returns a pull request, open or not.
 	Get(ctx context.Context, number int) (PullRequest, error)
 	// Comments returns the comments that were created at or after a time, the oldest first and at most MaxComments.
 	Comments(ctx context.Context, number int, since time.Time) ([]Comment, error)
-	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is gone,
-	// it searches for the comment of which isOurs reports true for the body and whose author is this client, and creates
-	// it if there is none. If there are several, it keeps the oldest and deletes the others.
+	// Upsert changes the comment with the known ID, which an earlier call returned. If that is 0, or the comment is
+	// gone, it searches for the comment of which isOurs reports true for the body and whose author is this client, and
+	// creates it if there is none. If there are several, it keeps the oldest and deletes the others.
 	Upsert(ctx context.Context, number int, known int64, isOurs func(body string) bool, body string) (Written, error)
-	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that is
-	// an approval which was neither dismissed nor revoked.
+	// Reviews returns the reviews that approve a pull request now, open or not: of each user the newest result, if that
+	// is an approval which was neither dismissed nor revoked.
 	Reviews(ctx context.Context, number int) ([]Review, error)
-	// Readiness returns what the rules of the Git provider lead to for an open pull request, without the statuses of which
-	// isOwn reports true as far as it reports the others. It is of the head that it names, which may be a newer one.
+	// Readiness returns what the rules of the Git provider lead to for an open pull request, without the statuses of
+	// which isOwn reports true as far as it reports the others. It is of the head that it names, which may be a newer
+	// one.
 	Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error)
 	// Merge merges a pull request if its head is the commit of the merge: a newer one is a Conflict, or NotAllowed. Use
 	// MergeHead, which checks the rest.
@@ -76,8 +77,8 @@ type PullRequest struct {
 	// URL of its page.
 	URL   string
 	State State
-	// MergeCommit is the commit of the base that has the pull request: that of the merge, of the squash, or the last one
-	// of a rebase. Empty if it is not merged, or in a list.
+	// MergeCommit is the commit of the base that has the pull request: that of the merge, of the squash, or the last
+	// one of a rebase. Empty if it is not merged, or in a list.
 	MergeCommit string
 	Draft       bool
 	// Head is what is to be merged, and Base what it is to be merged into.

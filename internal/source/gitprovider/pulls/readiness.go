@@ -18,8 +18,8 @@ import (
 // Readiness is what the rules of a Git provider lead to for a pull request: whether it would merge it, and whether it
 // requires another review.
 type Readiness struct {
-	// Head is the commit that it is of, and Base the commit of the branch that the pull request is merged into. Empty if
-	// it is not known.
+	// Head is the commit that it is of, and Base the commit of the branch that the pull request is merged into. Empty
+	// if it is not known.
 	Head, Base string
 	State      State
 	Draft      bool
@@ -27,8 +27,8 @@ type Readiness struct {
 	Merge MergeState
 	// Blockers are why it would not, as the Git provider names it: at most maxBlockers, each at most 200 bytes.
 	Blockers []string
-	// OwnBlocks: a status of this client is required and no success, and the Git provider does not report whether it would
-	// merge the pull request otherwise.
+	// OwnBlocks: a status of this client is required and no success, and the Git provider does not report whether it
+	// would merge the pull request otherwise.
 	OwnBlocks bool
 	// Review is what the rules for reviews lead to.
 	Review ReviewState
@@ -72,7 +72,8 @@ const maxBlockers = 5
 func (v *Readiness) block(format string, args ...any) {
 	v.Merge = MergeBlocked
 	if len(v.Blockers) < maxBlockers {
-		v.Blockers = append(v.Blockers, shorten.Bytes(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), 200))
+		v.Blockers = append(v.Blockers, shorten.Bytes(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "),
+			200))
 	}
 }
 
@@ -129,7 +130,8 @@ func (g *gitHub) Readiness(ctx context.Context, of Merge, isOwn func(context str
 		v.Base = p.BaseRef.Target.Oid
 	}
 	v.Review = map[string]ReviewState{
-		"": ReviewSufficient, "APPROVED": ReviewSufficient, "REVIEW_REQUIRED": ReviewRequired, "CHANGES_REQUESTED": ChangesRequested,
+		"": ReviewSufficient, "APPROVED": ReviewSufficient, "REVIEW_REQUIRED": ReviewRequired,
+		"CHANGES_REQUESTED": ChangesRequested,
 	}[p.ReviewDecision]
 	switch p.MergeStateStatus {
 	case "CLEAN", "HAS_HOOKS", "UNSTABLE": // the last one has failed statuses that are not required
@@ -188,7 +190,8 @@ func (g *gitHub) blockers(ctx context.Context, number int, v *Readiness, isOwn f
 // Readiness implements Client. GitLab has its decision in one word, of which the client only knows the good one and
 // those of a decision in progress.
 func (g *gitLab) Readiness(ctx context.Context, of Merge, _ func(context string) bool) (Readiness, error) {
-	approvals, _, err := g.api.MergeRequestApprovals.GetConfiguration(g.project, int64(of.Number), gitlab.WithContext(ctx))
+	approvals, _, err := g.api.MergeRequestApprovals.GetConfiguration(g.project, int64(of.Number),
+		gitlab.WithContext(ctx))
 	if err != nil {
 		return Readiness{}, failed(ctx, err)
 	}
@@ -235,7 +238,8 @@ type giteaRules struct {
 // Readiness implements Client. Gitea reports whether there are conflicts, and the rules of the branch.
 func (g *gitea) Readiness(ctx context.Context, of Merge, isOwn func(context string) bool) (Readiness, error) {
 	var rules giteaRules
-	if _, err := g.call(ctx, http.MethodGet, g.repository+"/branches/"+escapeSegments(of.Base), nil, nil, &rules); err != nil {
+	if _, err := g.call(ctx, http.MethodGet, g.repository+"/branches/"+escapeSegments(of.Base), nil, nil,
+		&rules); err != nil {
 		return Readiness{}, err
 	}
 	reviews, err := list[giteaReview](ctx, g, g.pullPath(of.Number)+"/reviews", maxReviews)

@@ -35,26 +35,47 @@ func (v Readiness) expect(t *testing.T, name, want string, err error) {
 
 func TestReadinessOfGitHub(t *testing.T) {
 	check := func(context, state string, required bool) string {
-		return fmt.Sprintf(`{"__typename":"StatusContext","context":%q,"state":%q,"isRequired":%t}`, context, state, required)
+		return fmt.Sprintf(`{"__typename":"StatusContext","context":%q,"state":%q,"isRequired":%t}`, context,
+			state, required)
 	}
 	const run = `{"__typename":"CheckRun","name":"cairn/apply","conclusion":"FAILURE","isRequired":true}`
 	for name, tt := range map[string]struct{ pull, checks, want string }{
-		"it would be merged": {`"mergeable":"MERGEABLE","mergeStateStatus":"CLEAN","reviewDecision":"APPROVED"`, "", "c0ffee ba5e Open Allowed Sufficient"},
+		"it would be merged": {`"mergeable":"MERGEABLE","mergeStateStatus":"CLEAN","reviewDecision":"APPROVED"`, "",
+			"c0ffee ba5e Open Allowed Sufficient"},
 		"another status failed": {
-			`"mergeable":"MERGEABLE","mergeStateStatus":"UNSTABLE","reviewDecision":null`, check("lint", "FAILURE", false), "c0ffee ba5e Open Allowed Sufficient",
+			`"mergeable":"MERGEABLE","mergeStateStatus":"UNSTABLE","reviewDecision":null`,
+			check("lint", "FAILURE", false), "c0ffee ba5e Open Allowed Sufficient",
 		},
-		"not decided":            {`"mergeable":"UNKNOWN","mergeStateStatus":"UNKNOWN","reviewDecision":null`, "", "c0ffee ba5e Open Unknown Sufficient"},
-		"the two do not agree":   {`"mergeable":"UNKNOWN","mergeStateStatus":"CLEAN","reviewDecision":null`, "", "c0ffee ba5e Open Unknown Sufficient"},
-		"a state that is new":    {`"mergeable":"MERGEABLE","mergeStateStatus":"QUEUED","reviewDecision":"NEW"`, "", "c0ffee ba5e Open Unknown"},
-		"a conflict":             {`"mergeable":"CONFLICTING","mergeStateStatus":"DIRTY","reviewDecision":null`, "", "c0ffee ba5e Open Blocked Sufficient the head conflicts with the base"},
-		"it is behind":           {`"mergeable":"MERGEABLE","mergeStateStatus":"BEHIND","reviewDecision":null`, "", "c0ffee ba5e Open Blocked Sufficient the head is behind the base"},
-		"a draft":                {`"isDraft":true,"mergeable":"MERGEABLE","mergeStateStatus":"DRAFT","reviewDecision":null`, "", "c0ffee ba5e Open Blocked Sufficient draft a rule of the branch prevents it"},
-		"a review is required":   {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":"REVIEW_REQUIRED"`, "", "c0ffee ba5e Open Blocked Required a rule of the branch prevents it"},
-		"changes are requested":  {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":"CHANGES_REQUESTED"`, "", "c0ffee ba5e Open Blocked ChangesRequested a rule of the branch prevents it"},
-		"a status is required":   {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`, check("test", "PENDING", true) + "," + check("lint", "FAILURE", false), "c0ffee ba5e Open Blocked Sufficient the required status test is no success"},
-		"its own is required":    {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`, check("cairn/apply", "PENDING", true), "c0ffee ba5e Open Blocked Sufficient own a rule of the branch prevents it"},
-		"a run with its name":    {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`, run, "c0ffee ba5e Open Blocked Sufficient the required status cairn/apply is no success"},
-		"the statuses are older": {`"headRefOid":"0dd","mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`, check("test", "PENDING", true), "0dd ba5e Open Blocked Sufficient a rule of the branch prevents it"},
+		"not decided": {`"mergeable":"UNKNOWN","mergeStateStatus":"UNKNOWN","reviewDecision":null`, "",
+			"c0ffee ba5e Open Unknown Sufficient"},
+		"the two do not agree": {`"mergeable":"UNKNOWN","mergeStateStatus":"CLEAN","reviewDecision":null`, "",
+			"c0ffee ba5e Open Unknown Sufficient"},
+		"a state that is new": {`"mergeable":"MERGEABLE","mergeStateStatus":"QUEUED","reviewDecision":"NEW"`, "",
+			"c0ffee ba5e Open Unknown"},
+		"a conflict": {`"mergeable":"CONFLICTING","mergeStateStatus":"DIRTY","reviewDecision":null`, "",
+			"c0ffee ba5e Open Blocked Sufficient the head conflicts with the base"},
+		"it is behind": {`"mergeable":"MERGEABLE","mergeStateStatus":"BEHIND","reviewDecision":null`, "",
+			"c0ffee ba5e Open Blocked Sufficient the head is behind the base"},
+		"a draft": {
+			`"isDraft":true,"mergeable":"MERGEABLE","mergeStateStatus":"DRAFT","reviewDecision":null`, "",
+			"c0ffee ba5e Open Blocked Sufficient draft a rule of the branch prevents it"},
+		"a review is required": {
+			`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":"REVIEW_REQUIRED"`, "",
+			"c0ffee ba5e Open Blocked Required a rule of the branch prevents it"},
+		"changes are requested": {
+			`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":"CHANGES_REQUESTED"`, "",
+			"c0ffee ba5e Open Blocked ChangesRequested a rule of the branch prevents it"},
+		"a status is required": {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`,
+			check("test", "PENDING", true) + "," + check("lint", "FAILURE", false),
+			"c0ffee ba5e Open Blocked Sufficient the required status test is no success"},
+		"its own is required": {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`,
+			check("cairn/apply", "PENDING", true), "c0ffee ba5e Open Blocked Sufficient own a rule of the branch " +
+				"prevents it"},
+		"a run with its name": {`"mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`, run,
+			"c0ffee ba5e Open Blocked Sufficient the required status cairn/apply is no success"},
+		"the statuses are older": {
+			`"headRefOid":"0dd","mergeable":"MERGEABLE","mergeStateStatus":"BLOCKED","reviewDecision":null`,
+			check("test", "PENDING", true), "0dd ba5e Open Blocked Sufficient a rule of the branch prevents it"},
 	} {
 		if !strings.Contains(tt.pull, "headRefOid") {
 			tt.pull += `,"headRefOid":"c0ffee"`

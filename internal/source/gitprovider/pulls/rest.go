@@ -44,7 +44,8 @@ func fixed(token string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// call sends a request and decodes the response into a value, unless that is nil. It returns the header of the response.
+// call sends a request and decodes the response into a value, unless that is nil. It returns the header of the
+// response.
 func (r *rest) call(ctx context.Context, method, path string, query url.Values, body, into any) (http.Header, error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -83,8 +84,9 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 // errForm is the error for a response that cannot be decoded.
 func errForm(status int) *Error { return &Error{Kind: Invalid, Status: status, Message: notTheForm} }
 
-// RoundTrip sends a request with the credentials by way of web. It returns the error of a response that is no success, and another
-// response with its body in memory: so an SDK that sends its requests by it neither reads without a limit, retries, nor waits.
+// RoundTrip sends a request with the credentials by way of web. It returns the error of a response that is no success,
+// and another response with its body in memory: so an SDK that sends its requests by it neither reads without a limit,
+// retries, nor waits.
 func (r *rest) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	request = request.Clone(ctx)
@@ -133,7 +135,8 @@ const maxRedirects = 5
 func sameServer(next *http.Request, before []*http.Request) error {
 	switch from := before[0].URL; {
 	case next.URL.Scheme != from.Scheme || next.URL.Host != from.Host:
-		return &Error{Kind: Invalid, Message: "the Git provider redirects to " + next.URL.Scheme + "://" + next.URL.Host +
+		return &Error{Kind: Invalid, Message: "the Git provider redirects to " + next.URL.Scheme + "://" +
+			next.URL.Host +
 			", which does not get the token of " + from.Scheme + "://" + from.Host +
 			": set spec.url of the Repository to the URL of that server"}
 	case len(before) > maxRedirects:
@@ -142,7 +145,8 @@ func sameServer(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// failed returns the error of a call of an SDK that sends its requests by RoundTrip: what is no error of that is one of decoding.
+// failed returns the error of a call of an SDK that sends its requests by RoundTrip: what is no error of that is one of
+// decoding.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -158,9 +162,11 @@ func failed(ctx context.Context, err error) error {
 
 // failure returns the error of a response.
 func (r *rest) failure(response *http.Response, data []byte, secret string) *Error {
-	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: r.describe(data, secret), RetryAfter: r.retryAfter(response.Header)}
+	e := &Error{Kind: Invalid, Status: response.StatusCode, Message: r.describe(data, secret),
+		RetryAfter: r.retryAfter(response.Header)}
 	switch code := response.StatusCode; {
-	case code == http.StatusTooManyRequests, code == http.StatusForbidden && (e.RetryAfter > 0 || strings.Contains(e.Message, "secondary rate limit")):
+	case code == http.StatusTooManyRequests, code == http.StatusForbidden && (e.RetryAfter > 0 ||
+		strings.Contains(e.Message, "secondary rate limit")):
 		e.Kind = RateLimited
 	case code == http.StatusUnauthorized:
 		e.Kind = Unauthorized
@@ -181,12 +187,14 @@ func (r *rest) failure(response *http.Response, data []byte, secret string) *Err
 // maxRetryAfter bounds what a Git provider can ask for.
 const maxRetryAfter = 2 * time.Hour
 
-// retryAfter returns how long to wait: Retry-After in seconds or, if nothing remains of the rate, the time of its reset.
+// retryAfter returns how long to wait: Retry-After in seconds or, if nothing remains of the rate, the time of its
+// reset.
 func (r *rest) retryAfter(h http.Header) time.Duration {
 	if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil && seconds > 0 {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}
-	if reset, err := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64); err == nil && h.Get("X-Ratelimit-Remaining") == "0" {
+	if reset, err := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64); err == nil &&
+		h.Get("X-Ratelimit-Remaining") == "0" {
 		return min(max(time.Unix(reset, 0).Sub(r.now()), time.Second), maxRetryAfter)
 	}
 	return 0

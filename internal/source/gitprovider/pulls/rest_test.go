@@ -20,7 +20,9 @@ func answering(t *testing.T, handler http.HandlerFunc) Client {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return NewGitea(GiteaOptions{
-		URL: server.URL, Owner: "acme", Name: "infra", Token: "t0ken", Web: server.Client(), Now: func() time.Time { return now },
+		URL: server.URL, Owner: "acme", Name: "infra", Token: "t0ken", Web: server.Client(), Now: func() time.Time {
+			return now
+		},
 	})
 }
 
@@ -32,22 +34,32 @@ func TestErrorsHaveAKind(t *testing.T) {
 		body   string
 		want   Error
 	}{
-		"not found":                     {status: 404, body: `{"message":"no such repository"}`, want: Error{Kind: NotFound, Message: "no such repository"}},
-		"unauthorized":                  {status: 401, want: Error{Kind: Unauthorized}},
-		"forbidden":                     {status: 403, want: Error{Kind: Forbidden}},
-		"forbidden for the rate":        {status: 403, header: map[string]string{"Retry-After": "60"}, want: Error{Kind: RateLimited, RetryAfter: time.Minute}},
-		"too many requests":             {status: 429, want: Error{Kind: RateLimited}},
-		"forbidden by the second rate":  {status: 403, body: "You have exceeded a secondary rate limit", want: Error{Kind: RateLimited, Message: "You have exceeded a secondary rate limit"}},
-		"until the rate is reset":       {status: 429, header: map[string]string{"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1795781400"}, want: Error{Kind: RateLimited, RetryAfter: 10 * time.Minute}},
-		"for ever":                      {status: 429, header: map[string]string{"Retry-After": "99999999"}, want: Error{Kind: RateLimited, RetryAfter: 2 * time.Hour}},
-		"not allowed":                   {status: 405, want: Error{Kind: NotAllowed}},
-		"conflict":                      {status: 409, want: Error{Kind: Conflict}},
-		"unavailable":                   {status: 503, body: "<html>\nsorry</html>", want: Error{Kind: Unavailable, Message: "<html> sorry</html>"}},
-		"rejected":                      {status: 422, want: Error{Kind: Invalid}},
-		"a message with the token":      {status: 502, body: "Authorization: token t0ken", want: Error{Kind: Unavailable, Message: "Authorization: token ***"}},
-		"a message that is long":        {status: 500, body: strings.Repeat("ä", 1000), want: Error{Kind: Unavailable, Message: strings.Repeat("ä", 148) + "…"}},
-		"a success that is no JSON":     {status: 200, body: "<html>", want: Error{Kind: Invalid, Message: "the response is no JSON of the expected form"}},
-		"a success that is too large":   {status: 200, body: strings.Repeat(" ", maxResponse+1), want: Error{Kind: Invalid, Message: "the response is too large"}},
+		"not found": {status: 404, body: `{"message":"no such repository"}`,
+			want: Error{Kind: NotFound, Message: "no such repository"}},
+		"unauthorized": {status: 401, want: Error{Kind: Unauthorized}},
+		"forbidden":    {status: 403, want: Error{Kind: Forbidden}},
+		"forbidden for the rate": {status: 403, header: map[string]string{"Retry-After": "60"},
+			want: Error{Kind: RateLimited, RetryAfter: time.Minute}},
+		"too many requests": {status: 429, want: Error{Kind: RateLimited}},
+		"forbidden by the second rate": {status: 403, body: "You have exceeded a secondary rate limit",
+			want: Error{Kind: RateLimited, Message: "You have exceeded a secondary rate limit"}},
+		"until the rate is reset": {status: 429, header: map[string]string{"X-Ratelimit-Remaining": "0",
+			"X-Ratelimit-Reset": "1795781400"}, want: Error{Kind: RateLimited, RetryAfter: 10 * time.Minute}},
+		"for ever": {status: 429, header: map[string]string{"Retry-After": "99999999"},
+			want: Error{Kind: RateLimited, RetryAfter: 2 * time.Hour}},
+		"not allowed": {status: 405, want: Error{Kind: NotAllowed}},
+		"conflict":    {status: 409, want: Error{Kind: Conflict}},
+		"unavailable": {status: 503, body: "<html>\nsorry</html>",
+			want: Error{Kind: Unavailable, Message: "<html> sorry</html>"}},
+		"rejected": {status: 422, want: Error{Kind: Invalid}},
+		"a message with the token": {status: 502, body: "Authorization: token t0ken",
+			want: Error{Kind: Unavailable, Message: "Authorization: token ***"}},
+		"a message that is long": {status: 500, body: strings.Repeat("ä", 1000),
+			want: Error{Kind: Unavailable, Message: strings.Repeat("ä", 148) + "…"}},
+		"a success that is no JSON": {status: 200, body: "<html>",
+			want: Error{Kind: Invalid, Message: "the response is no JSON of the expected form"}},
+		"a success that is too large": {status: 200, body: strings.Repeat(" ", maxResponse+1),
+			want: Error{Kind: Invalid, Message: "the response is too large"}},
 		"a redirect to nowhere in time": {status: 304, want: Error{Kind: Invalid}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,17 +91,22 @@ func TestTokenIsNotSentAfterARedirectToAnotherServer(t *testing.T) {
 	clients := map[string]Client{"Gitea": answering(t, redirecting)}
 	server := httptest.NewServer(http.HandlerFunc(redirecting))
 	t.Cleanup(server.Close)
-	gitlab, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t0ken", Web: server.Client(), Now: func() time.Time { return now }})
+	gitlab, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t0ken", Web: server.Client(),
+		Now: func() time.Time {
+			return now
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	clients["GitLab"] = gitlab
 	for name, client := range clients {
 		_, err := client.Get(t.Context(), 1)
-		if KindOf(err) != Invalid || !strings.Contains(err.Error(), "redirects to "+thief.URL+", which does not get the token") {
+		if KindOf(err) != Invalid || !strings.Contains(err.Error(), "redirects to "+thief.URL+
+			", which does not get the token") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := client.SetStatus(t.Context(), "c0ffee", Status{Context: "cairn/a", State: Success}); KindOf(err) != Invalid {
+		if err := client.SetStatus(t.Context(), "c0ffee", Status{Context: "cairn/a", State: Success}); KindOf(err) !=
+			Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -118,13 +135,14 @@ func TestRedirectWithinTheServerIsFollowed(t *testing.T) {
 func TestErrorWithoutAResponseHasNeitherURLNorToken(t *testing.T) {
 	client := answering(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	_, err := client.Get(t.Context(), 1)
-	if KindOf(err) != Unavailable || strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "t0ken") {
+	if KindOf(err) != Unavailable || strings.Contains(err.Error(), "127.0.0.1") ||
+		strings.Contains(err.Error(), "t0ken") {
 		t.Error(err)
 	}
 }
 
-// The lost response of a create is the reason why the next call finds the comment and creates no second one; a comment of another
-// user with the marker is not ours.
+// The lost response of a create is the reason why the next call finds the comment and creates no second one; a comment
+// of another user with the marker is not ours.
 func TestOneComment(t *testing.T) {
 	comments := `[{"id":3,"user":{"login":"cairn"},"body":"M old"},{"id":1,"user":{"login":"mallory"},"body":"M fake"},{"id":5,"user":{"login":"cairn"},"body":"M twice"},{"id":4,"user":{"login":"cairn"},"body":"other"}]`
 	var calls []string
@@ -208,8 +226,10 @@ func TestDescriptionIsCut(t *testing.T) {
 		}
 	})
 	most := client.Limits().Description
-	for text, want := range map[string]string{strings.Repeat("ä", most): strings.Repeat("ä", most), strings.Repeat("ä", most+1): strings.Repeat("ä", most-1) + "…"} {
-		if err := client.SetStatus(t.Context(), "c0ffee", Status{State: Success, Description: text}); err != nil || got.Description != want {
+	for text, want := range map[string]string{strings.Repeat("ä", most): strings.Repeat("ä", most),
+		strings.Repeat("ä", most+1): strings.Repeat("ä", most-1) + "…"} {
+		if err := client.SetStatus(t.Context(), "c0ffee", Status{State: Success, Description: text}); err != nil ||
+			got.Description != want {
 			t.Errorf("%d characters: %q, %v", most, got.Description, err)
 		}
 	}

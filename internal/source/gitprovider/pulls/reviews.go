@@ -40,7 +40,9 @@ type result struct {
 
 // approving returns the newest result of each user, if it approves, by user.
 func approving(results []result) (reviews []Review) {
-	slices.SortFunc(results, func(a, b result) int { return cmp.Or(cmp.Compare(a.Author, b.Author), cmp.Compare(b.id, a.id)) })
+	slices.SortFunc(results, func(a, b result) int {
+		return cmp.Or(cmp.Compare(a.Author, b.Author), cmp.Compare(b.id, a.id))
+	})
 	before := ""
 	for _, v := range results {
 		if v.Author != before && v.approves {
@@ -116,8 +118,10 @@ func (g *gitLab) Reviews(ctx context.Context, number int) ([]Review, error) {
 	}
 	newest := &gitlab.MergeRequestDiffVersion{}
 	options := &gitlab.GetMergeRequestDiffVersionsOptions{ListOptions: gitlab.ListOptions{PerPage: 100}}
-	for v, err := range gitlab.Scan2(func(page gitlab.PaginationOptionFunc) ([]*gitlab.MergeRequestDiffVersion, *gitlab.Response, error) {
-		return g.api.MergeRequests.GetMergeRequestDiffVersions(g.project, int64(number), options, gitlab.WithContext(ctx), page)
+	for v, err := range gitlab.Scan2(func(page gitlab.PaginationOptionFunc) ([]*gitlab.MergeRequestDiffVersion,
+		*gitlab.Response, error) {
+		return g.api.MergeRequests.GetMergeRequestDiffVersions(g.project, int64(number), options,
+			gitlab.WithContext(ctx), page)
 	}) {
 		if err != nil {
 			return nil, failed(ctx, err)

@@ -44,27 +44,38 @@ const reviewedAt = `"submitted_at":"2026-11-27T12:%02d:00Z"`
 // The newest result of each user counts: neither a comment nor a request for a review is one.
 func TestReviewsOfGitea(t *testing.T) {
 	review := func(id int, login, state, more string) string {
-		return fmt.Sprintf(`{"id":%d,"user":{"login":%q},"state":%q,"commit_id":"c0ffee",`+reviewedAt+`%s}`, id, login, state, id, more)
+		return fmt.Sprintf(`{"id":%d,"user":{"login":%q},"state":%q,"commit_id":"c0ffee",`+reviewedAt+`%s}`, id, login,
+			state, id, more)
 	}
 	for name, tt := range map[string]struct {
 		reviews []string
 		want    string
 	}{
-		"one":                              {[]string{review(1, "bob", "APPROVED", "")}, "bob c0ffee 1"},
-		"of two users":                     {[]string{review(1, "bob", "APPROVED", ""), review(2, "carol", "APPROVED", "")}, "bob c0ffee 1, carol c0ffee 2"},
-		"twice":                            {[]string{review(1, "bob", "APPROVED", ""), review(2, "bob", "APPROVED", "")}, "bob c0ffee 2"},
-		"changes requested later":          {[]string{review(1, "bob", "APPROVED", ""), review(2, "bob", "REQUEST_CHANGES", "")}, ""},
-		"changes requested later, first":   {[]string{review(2, "bob", "REQUEST_CHANGES", ""), review(1, "bob", "APPROVED", "")}, ""},
-		"changes requested before":         {[]string{review(1, "bob", "REQUEST_CHANGES", ""), review(2, "bob", "APPROVED", "")}, "bob c0ffee 2"},
-		"changes requested by another one": {[]string{review(1, "bob", "APPROVED", ""), review(2, "carol", "REQUEST_CHANGES", "")}, "bob c0ffee 1"},
-		"a comment later":                  {[]string{review(1, "bob", "APPROVED", ""), review(2, "bob", "COMMENT", "")}, "bob c0ffee 1"},
-		"a pending one":                    {[]string{review(1, "bob", "PENDING", "")}, ""},
-		"a dismissed one":                  {[]string{review(1, "bob", "APPROVED", ""), review(2, "bob", "APPROVED", `,"dismissed":true`)}, ""},
-		"a stale one":                      {[]string{review(1, "bob", "APPROVED", `,"stale":true`)}, ""},
-		"a request to a team":              {[]string{`{"id":1,"user":null,"state":"REQUEST_REVIEW"}`}, ""},
+		"one": {[]string{review(1, "bob", "APPROVED", "")}, "bob c0ffee 1"},
+		"of two users": {[]string{review(1, "bob", "APPROVED", ""),
+			review(2, "carol", "APPROVED", "")}, "bob c0ffee 1, carol c0ffee 2"},
+		"twice": {[]string{review(1, "bob", "APPROVED", ""),
+			review(2, "bob", "APPROVED", "")}, "bob c0ffee 2"},
+		"changes requested later": {[]string{review(1, "bob", "APPROVED", ""),
+			review(2, "bob", "REQUEST_CHANGES", "")}, ""},
+		"changes requested later, first": {[]string{review(2, "bob", "REQUEST_CHANGES", ""),
+			review(1, "bob", "APPROVED", "")}, ""},
+		"changes requested before": {[]string{review(1, "bob", "REQUEST_CHANGES", ""),
+			review(2, "bob", "APPROVED", "")}, "bob c0ffee 2"},
+		"changes requested by another one": {[]string{review(1, "bob", "APPROVED", ""),
+			review(2, "carol", "REQUEST_CHANGES", "")}, "bob c0ffee 1"},
+		"a comment later": {[]string{review(1, "bob", "APPROVED", ""), review(2, "bob", "COMMENT", "")},
+			"bob c0ffee 1"},
+		"a pending one": {[]string{review(1, "bob", "PENDING", "")}, ""},
+		"a dismissed one": {[]string{review(1, "bob", "APPROVED", ""),
+			review(2, "bob", "APPROVED", `,"dismissed":true`)}, ""},
+		"a stale one":         {[]string{review(1, "bob", "APPROVED", `,"stale":true`)}, ""},
+		"a request to a team": {[]string{`{"id":1,"user":null,"state":"REQUEST_REVIEW"}`}, ""},
 	} {
-		server := answers(t, map[string]string{"/api/v1/repos/acme/infra/pulls/12/reviews": "[" + strings.Join(tt.reviews, ",") + "]"})
-		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		server := answers(t, map[string]string{"/api/v1/repos/acme/infra/pulls/12/reviews": "[" +
+			strings.Join(tt.reviews, ",") + "]"})
+		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if got, err := client.Reviews(t.Context(), 12); err != nil || shown(got) != tt.want {
 			t.Errorf("%s: %q, %v, want %q", name, shown(got), err, tt.want)
 		}
@@ -73,7 +84,8 @@ func TestReviewsOfGitea(t *testing.T) {
 
 func TestReviewsOfGitHub(t *testing.T) {
 	review := func(id int, login, state string) string {
-		return fmt.Sprintf(`{"id":%d,"user":{"login":%q},"state":%q,"commit_id":"c0ffee",`+reviewedAt+`}`, id, login, state, id%60)
+		return fmt.Sprintf(`{"id":%d,"user":{"login":%q},"state":%q,"commit_id":"c0ffee",`+reviewedAt+`}`, id, login,
+			state, id%60)
 	}
 	many := make([]string, 1001)
 	for i := range many {
@@ -84,14 +96,18 @@ func TestReviewsOfGitHub(t *testing.T) {
 		want    string
 		err     error
 	}{
-		"one":                     {[]string{review(1, "bob", "APPROVED")}, "bob c0ffee 1", nil},
-		"changes requested later": {[]string{review(1, "bob", "APPROVED"), review(2, "bob", "CHANGES_REQUESTED")}, "", nil},
-		"a comment later":         {[]string{review(1, "bob", "APPROVED"), review(2, "bob", "COMMENTED")}, "bob c0ffee 1", nil},
+		"one": {[]string{review(1, "bob", "APPROVED")}, "bob c0ffee 1", nil},
+		"changes requested later": {[]string{review(1, "bob", "APPROVED"), review(2, "bob", "CHANGES_REQUESTED")}, "",
+			nil},
+		"a comment later": {[]string{review(1, "bob", "APPROVED"), review(2, "bob", "COMMENTED")},
+			"bob c0ffee 1", nil},
 		"the newest is dismissed": {[]string{review(1, "bob", "APPROVED"), review(2, "bob", "DISMISSED")}, "", nil},
 		"too many":                {append(many, review(2000, "bob", "APPROVED")), "", errTooManyReviews},
 	} {
-		server := answers(t, map[string]string{"/api/v3/repos/acme/infra/pulls/12/reviews": "[" + strings.Join(tt.reviews, ",") + "]"})
-		client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		server := answers(t, map[string]string{"/api/v3/repos/acme/infra/pulls/12/reviews": "[" +
+			strings.Join(tt.reviews, ",") + "]"})
+		client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,17 +121,22 @@ func TestReviewsOfGitHub(t *testing.T) {
 func TestReviewsOfGitLab(t *testing.T) {
 	const versions = `[{"id":1,"head_commit_sha":"0dd","created_at":"2026-11-27T12:01:00Z"},{"id":2,"head_commit_sha":"c0ffee","created_at":"2026-11-27T12:05:00.5Z"}]`
 	for name, tt := range map[string]struct{ approvals, versions, want string }{
-		"after the push":        {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:06:00Z"}`, versions, "bob c0ffee 6"},
-		"before the push":       {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:05:00.4Z"}`, versions, "bob  5"},
-		"at the push":           {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:05:00.5Z"}`, versions, "bob  5"},
+		"after the push": {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:06:00Z"}`, versions,
+			"bob c0ffee 6"},
+		"before the push": {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:05:00.4Z"}`,
+			versions, "bob  5"},
+		"at the push": {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:05:00.5Z"}`,
+			versions, "bob  5"},
 		"without a time":        {`{"user":{"username":"bob"}}`, versions, "bob  never"},
 		"without versions":      {`{"user":{"username":"bob"},"approved_at":"2026-11-27T12:06:00Z"}`, `[]`, "bob  6"},
 		"none":                  {``, versions, ""},
 		"of a user who is gone": {`{"user":null,"approved_at":"2026-11-27T12:06:00Z"}`, versions, ""},
 	} {
 		const one = "/api/v4/projects/acme/infra/merge_requests/12"
-		server := answers(t, map[string]string{one + "/approvals": `{"approved_by":[` + tt.approvals + `]}`, one + "/versions": tt.versions})
-		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t", Web: server.Client()})
+		server := answers(t, map[string]string{one + "/approvals": `{"approved_by":[` + tt.approvals + `]}`,
+			one + "/versions": tt.versions})
+		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,21 +158,27 @@ func TestReviewsOfBitbucketCloud(t *testing.T) {
 		activity     []string
 		want         string
 	}{
-		"after the push":          {bob, []string{comment, update(5, "OPEN"), update(7, "OPEN")}, "bob c0ffee01 6"},
-		"before the push":         {bob, []string{comment, update(7, "OPEN"), update(5, "OPEN")}, "bob  6"},
-		"at the push":             {bob, []string{update(6, "OPEN")}, "bob  6"},
-		"before the merge":        {bob, []string{update(8, "MERGED"), update(7, "FULFILLED"), update(5, "OPEN")}, "bob c0ffee01 6"},
-		"without an update":       {bob, []string{comment}, "bob  6"},
-		"changes requested":       {`{"user":{"uuid":"{bob}"},"approved":true,"state":"changes_requested"}`, nil, ""},
-		"a comment":               {`{"user":{"uuid":"{bob}"},"approved":false,"participated_on":"2026-11-27T12:06:00Z"}`, nil, ""},
-		"an approval without one": {`{"user":{"uuid":"{bob}"},"approved":true,"state":"approved","participated_on":null}`, []string{update(5, "OPEN")}, "bob  never"},
+		"after the push":  {bob, []string{comment, update(5, "OPEN"), update(7, "OPEN")}, "bob c0ffee01 6"},
+		"before the push": {bob, []string{comment, update(7, "OPEN"), update(5, "OPEN")}, "bob  6"},
+		"at the push":     {bob, []string{update(6, "OPEN")}, "bob  6"},
+		"before the merge": {bob, []string{update(8, "MERGED"), update(7, "FULFILLED"), update(5, "OPEN")},
+			"bob c0ffee01 6"},
+		"without an update": {bob, []string{comment}, "bob  6"},
+		"changes requested": {`{"user":{"uuid":"{bob}"},"approved":true,"state":"changes_requested"}`, nil, ""},
+		"a comment": {
+			`{"user":{"uuid":"{bob}"},"approved":false,"participated_on":"2026-11-27T12:06:00Z"}`, nil, ""},
+		"an approval without one": {
+			`{"user":{"uuid":"{bob}"},"approved":true,"state":"approved","participated_on":null}`,
+			[]string{update(5, "OPEN")}, "bob  never"},
 	} {
 		const one = "/repositories/acme/infra/pullrequests/12"
 		server := answers(t, map[string]string{
-			one: `{"source":{"commit":{"hash":"c0ffee"}},"participants":[` + tt.participants + `]}`, one + "/commits": `{"values":[{"hash":"c0ffee01"}]}`,
+			one:               `{"source":{"commit":{"hash":"c0ffee"}},"participants":[` + tt.participants + `]}`,
+			one + "/commits":  `{"values":[{"hash":"c0ffee01"}]}`,
 			one + "/activity": `{"values":[` + strings.Join(tt.activity, ",") + `]}`,
 		})
-		client := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if got, err := client.Reviews(t.Context(), 12); err != nil || shown(got) != tt.want {
 			t.Errorf("%s: %q, %v, want %q", name, shown(got), err, tt.want)
 		}
@@ -160,21 +187,27 @@ func TestReviewsOfBitbucketCloud(t *testing.T) {
 
 func TestReviewsOfBitbucketDataCenter(t *testing.T) {
 	activity := func(action, user string, minute int) string {
-		return fmt.Sprintf(`{"action":%q,"user":{"name":%q},"createdDate":%d}`, action, user, now.Add(time.Duration(minute)*time.Minute).UnixMilli())
+		return fmt.Sprintf(`{"action":%q,"user":{"name":%q},"createdDate":%d}`, action, user,
+			now.Add(time.Duration(minute)*time.Minute).UnixMilli())
 	}
 	const bob = `{"user":{"name":"bob"},"approved":true,"status":"APPROVED","lastReviewedCommit":"c0ffee"}`
-	all := strings.Join([]string{activity("COMMENTED", "bob", 9), activity("APPROVED", "carol", 8), activity("APPROVED", "bob", 6), activity("APPROVED", "bob", 3)}, ",")
+	all := strings.Join([]string{activity("COMMENTED", "bob", 9), activity("APPROVED", "carol", 8),
+		activity("APPROVED", "bob", 6), activity("APPROVED", "bob", 3)}, ",")
 	for name, tt := range map[string]struct{ reviewers, participants, activities, want string }{
-		"a reviewer":                    {bob, "", all, "bob c0ffee 6"},
-		"a participant":                 {"", bob, all, "bob c0ffee 6"},
-		"without a time":                {bob, "", activity("APPROVED", "carol", 8), "bob c0ffee never"},
-		"revoked, or changes requested": {`{"user":{"name":"bob"},"approved":false,"status":"NEEDS_WORK","lastReviewedCommit":"c0ffee"}`, "", all, ""},
+		"a reviewer":     {bob, "", all, "bob c0ffee 6"},
+		"a participant":  {"", bob, all, "bob c0ffee 6"},
+		"without a time": {bob, "", activity("APPROVED", "carol", 8), "bob c0ffee never"},
+		"revoked, or changes requested": {
+			`{"user":{"name":"bob"},"approved":false,"status":"NEEDS_WORK","lastReviewedCommit":"c0ffee"}`,
+			"", all, ""},
 	} {
 		const one = "/rest/api/1.0/projects/ACME/repos/infra/pull-requests/12"
 		server := answers(t, map[string]string{
-			one: `{"reviewers":[` + tt.reviewers + `],"participants":[` + tt.participants + `]}`, one + "/activities": `{"isLastPage":true,"values":[` + tt.activities + `]}`,
+			one:                 `{"reviewers":[` + tt.reviewers + `],"participants":[` + tt.participants + `]}`,
+			one + "/activities": `{"isLastPage":true,"values":[` + tt.activities + `]}`,
 		})
-		client := NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra",
+			Token: "t", Web: server.Client()})
 		if got, err := client.Reviews(t.Context(), 12); err != nil || shown(got) != tt.want {
 			t.Errorf("%s: %q, %v, want %q", name, shown(got), err, tt.want)
 		}
@@ -183,9 +216,12 @@ func TestReviewsOfBitbucketDataCenter(t *testing.T) {
 
 // None of the clients takes a response that is no list for one without reviews.
 func TestReviewsThatCannotBeReadAreAnError(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
 	t.Cleanup(server.Close)
-	hub, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+	hub, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+		Web: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +231,12 @@ func TestReviewsThatCannotBeReadAreAnError(t *testing.T) {
 	}
 	for name, client := range map[string]Client{
 		"GitHub": hub, "GitLab": lab,
-		"Gitea":                 NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()}),
-		"Bitbucket Cloud":       NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()}),
-		"Bitbucket Data Center": NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra", Token: "t", Web: server.Client()}),
+		"Gitea": NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()}),
+		"Bitbucket Cloud": NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme",
+			Name: "infra", Token: "t", Web: server.Client()}),
+		"Bitbucket Data Center": NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME",
+			Name: "infra", Token: "t", Web: server.Client()}),
 	} {
 		if got, err := client.Reviews(t.Context(), 12); KindOf(err) != Forbidden || got != nil {
 			t.Errorf("%s: %v, %v", name, got, err)

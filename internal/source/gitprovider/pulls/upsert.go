@@ -16,9 +16,10 @@ type writer interface {
 	remove(ctx context.Context, number int, id int64) error
 }
 
-// upsert is Client.Upsert. After it creates a comment it reads them again, and so does another process that creates one at the
-// same time: both keep the oldest.
-func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (Written, error) {
+// upsert is Client.Upsert. After it creates a comment it reads them again, and so does another process that creates one
+// at the same time: both keep the oldest.
+func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(string) bool, body string) (Written,
+	error) {
 	update := func(id int64) (Written, error) {
 		at, err := w.update(ctx, number, id, body)
 		return Written{id, at}, err
@@ -49,7 +50,8 @@ func upsert(ctx context.Context, w writer, number int, known int64, isOurs func(
 	return created, nil
 }
 
-// keepOldest returns the ID of the oldest comment of which isOurs reports true, and deletes the others; 0 if there is none.
+// keepOldest returns the ID of the oldest comment of which isOurs reports true, and deletes the others; 0 if there is
+// none.
 func keepOldest(ctx context.Context, w writer, number int, isOurs func(string) bool) (int64, error) {
 	found, err := w.written(ctx, number)
 	if err != nil {
@@ -67,7 +69,8 @@ func keepOldest(ctx context.Context, w writer, number int, isOurs func(string) b
 	return ours[0].ID, nil
 }
 
-// mustReplace reports whether a known comment has to be replaced: it was deleted, or is of the user of an earlier token.
+// mustReplace reports whether a known comment has to be replaced: it was deleted, or is of the user of an earlier
+// token.
 func mustReplace(err error) bool {
 	kind := KindOf(err)
 	return kind == NotFound || kind == Forbidden

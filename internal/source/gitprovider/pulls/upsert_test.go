@@ -84,7 +84,9 @@ func TestTwoProcessesKeepOneComment(t *testing.T) {
 		"the other is second": {after: other},
 		"no other":            {},
 	} {
-		id, err := upsert(t.Context(), c, 1, 0, func(body string) bool { return strings.HasPrefix(body, "M ") }, "M ours")
+		id, err := upsert(t.Context(), c, 1, 0, func(body string) bool {
+			return strings.HasPrefix(body, "M ")
+		}, "M ours")
 		if err != nil || len(c.all) != 1 || c.all[0].ID != id.ID || c.all[0].Body != "M ours" {
 			t.Errorf("%s: %v, %v: %+v", name, id, err, c.all)
 		}

@@ -22,7 +22,8 @@ const (
 )
 
 var words = map[uint64][]string{
-	NoOp: {"no-op"}, Create: {"create"}, Update: {"update"}, Delete: {"delete"}, Replace: {"delete", "create"}, Forget: {"forget"},
+	NoOp: {"no-op"}, Create: {"create"}, Update: {"update"}, Delete: {"delete"}, Replace: {"delete", "create"},
+	Forget: {"forget"},
 }
 
 // Provider of all resources.
@@ -194,11 +195,13 @@ func (p Plan) JSON(t TB) []byte {
 		if r.Action == NoOp {
 			after = r.Before
 		}
-		change := map[string]any{"actions": words[r.Action], "before": r.Before, "after": after, "after_unknown": unknown}
+		change := map[string]any{"actions": words[r.Action], "before": r.Before, "after": after,
+			"after_unknown": unknown}
 		if r.ImportID != "" {
 			change["importing"] = map[string]any{"id": r.ImportID}
 		}
-		resource := map[string]any{"address": r.Address, "mode": "managed", "type": kind, "name": name, "provider_name": Provider}
+		resource := map[string]any{"address": r.Address, "mode": "managed", "type": kind, "name": name,
+			"provider_name": Provider}
 		if r.Action != Delete {
 			with := map[string]any{}
 			if len(after) > 0 { // as engines do
