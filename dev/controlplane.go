@@ -145,7 +145,8 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 func readyPaths(fresh bool) []string {
 	ready := "/readyz"
 	if !fresh {
-		ready += "?exclude=poststarthook/rbac/bootstrap-roles&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
+		ready += "?exclude=poststarthook/rbac/bootstrap-roles" +
+			"&exclude=poststarthook/scheduling/bootstrap-system-priority-classes"
 	}
 	return []string{
 		ready,

@@ -15,7 +15,8 @@ func TestLiteralsAreCode(t *testing.T) {
 		"Example: net-7.":                      "Example: `net-7`.",
 		"already `code --x {y}`":               "already `code --x {y}`",
 		"see docs/how-to/state.md#a-b, please": "see [how-to/state.md](../how-to/state.md#a-b), please",
-		"(https://github.com/cairn-dev/cairn/blob/main/docs/how-to/state.md)": "([how-to/state.md](../how-to/state.md))",
+		"(https://github.com/cairn-dev/cairn/blob/main/docs/how-to/state.md)": "([how-to/" +
+			"state.md](../how-to/state.md))",
 		"not {{ closed": `not \{\{ closed`,
 	} {
 		if got := prose(text); got != want {

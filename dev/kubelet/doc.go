@@ -9,8 +9,9 @@
 //     /usr/local/bin/tofu is the tofu of PathPrefix.
 //   - Nothing is mounted. Each mountPath is realized below the pod's folder, and each argument and each value of an
 //     environment variable that is such a path, or one below it, is rewritten to the place on this machine; also after
-//     "=" and ":", as in --dir=/cairn/x and PATH=/cairn/bin:/bin. So are the folders that a mountPath lies in, as far up as
-//     this machine does not have them: with /cairn/bin mounted, all below /cairn. Paths inside a script or a file are not.
+//     "=" and ":", as in --dir=/cairn/x and PATH=/cairn/bin:/bin. So are the folders that a mountPath lies in, as far
+//     up as this machine does not have them: with /cairn/bin mounted, all below /cairn. Paths inside a script or a file
+//     are not.
 //   - The environment of this process is not passed on, but for PATH, with PathPrefix first. HOME is the container's
 //     working directory, TMPDIR a folder of its own.
 //   - All is owned by one user and shares one network: securityContext, resources, ports, probes, readOnly,

@@ -21,7 +21,8 @@ const (
 // Classify returns the class of a failed step from its exit code and its errors. It answers one question: must a user
 // change something? When in doubt the answer is no, because a retry costs little and is limited.
 //
-//   - An apply fails because of the infrastructure, not the code: a retry begins with a new plan, which detects errors in the code.
+//   - An apply fails because of the infrastructure, not the code: a retry begins with a new plan, which detects errors
+//     in the code.
 //   - An engine that was killed, or printed no error, was not the cause.
 //   - Otherwise the first error decides, by the first rule that fits it.
 func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {

@@ -25,8 +25,9 @@ func program(t *testing.T) []*packages.Package {
 
 var loadProgram = sync.OnceValues(func() ([]*packages.Package, error) {
 	config := packages.Config{
-		Dir:  "../..",
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
+		Dir: "../..",
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo,
 	}
 	all, err := packages.Load(&config, "./internal/...", "./cmd/...", pathOfAPI)
 	if err != nil {

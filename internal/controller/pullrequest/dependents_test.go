@@ -187,7 +187,8 @@ func TestDependentsAreLimited(t *testing.T) {
 	if len(status.Dependents) != maxDependents || status.MoreDependents != 5 {
 		t.Errorf("%d dependents and %d more", len(status.Dependents), status.MoreDependents)
 	}
-	if want := "planned after web/net is applied (o000, o001, o002, o003, o004 and 1 more)"; status.Dependents[0].Message != want {
+	want := "planned after web/net is applied (o000, o001, o002, o003, o004 and 1 more)"
+	if status.Dependents[0].Message != want {
 		t.Errorf("%q", status.Dependents[0].Message)
 	}
 	if p := status.Stacks[1].Plan; len(p.Outputs) != maxListedOutputs || p.MoreOutputs != maxListedOutputs {

@@ -106,13 +106,17 @@ func TestPodChangedByAWebhookStaysThePodOfItsAttempt(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "identity-" + r.Namespace},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{"CREATE"},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-				},
-			}}},
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "account", Expression: "object.metadata.namespace == '" + r.Namespace + "' && object.spec.serviceAccountName == 'net-runner'"}},
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+					RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+						Operations: []admissionregistrationv1.OperationType{"CREATE"},
+						Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+							Resources: []string{"pods"}},
+					},
+				}}},
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "account", Expression: "object.metadata.namespace == '" + r.Namespace +
+					"' && object.spec.serviceAccountName == 'net-runner'"}},
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
 				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: `[
@@ -128,18 +132,23 @@ func TestPodChangedByAWebhookStaysThePodOfItsAttempt(t *testing.T) {
 		},
 	}
 	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: policy.Name}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
+		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name},
 	}
-	doc := inputs.Document{Source: "sha256:code", ServiceAccountName: "net-runner", Template: runtest.Template(t, `{metadata: {labels: {azure.workload.identity/use: "true"}}}`)}
+	doc := inputs.Document{Source: "sha256:code", ServiceAccountName: "net-runner",
+		Template: runtest.Template(t, `{metadata: {labels: {azure.workload.identity/use: "true"}}}`)}
 	for _, o := range []client.Object{policy, binding} {
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), o))
 		t.Cleanup(func() { apiserver.Must(t, apiserver.Kube.Delete(context.WithoutCancel(t.Context()), o)) })
 	}
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		probe := podspec.BuildPod(r.run, r.stack, doc, v1alpha1.AttemptPlan, 99, settings)
-		err := apiserver.Kube.Create(ctx, probe, client.DryRunAll)
-		return slices.ContainsFunc(probe.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "aws-iam-token" }), err
-	}))
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			probe := podspec.BuildPod(r.run, r.stack, doc, v1alpha1.AttemptPlan, 99, settings)
+			err := apiserver.Kube.Create(ctx, probe, client.DryRunAll)
+			return slices.ContainsFunc(probe.Spec.Volumes, func(v corev1.Volume) bool {
+				return v.Name == "aws-iam-token"
+			}), err
+		}))
 
 	r.setInputs(doc)
 	r.reconcile()
@@ -150,8 +159,12 @@ func TestPodChangedByAWebhookStaysThePodOfItsAttempt(t *testing.T) {
 		t.Fatalf("pods are %v", pods)
 	}
 	engine := pods[0].Spec.Containers[0]
-	if !slices.ContainsFunc(engine.Env, func(e corev1.EnvVar) bool { return e.Name == "AWS_WEB_IDENTITY_TOKEN_FILE" }) ||
-		!slices.ContainsFunc(engine.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "aws-iam-token" }) {
+	if !slices.ContainsFunc(engine.Env, func(e corev1.EnvVar) bool {
+		return e.Name == "AWS_WEB_IDENTITY_TOKEN_FILE"
+	}) ||
+		!slices.ContainsFunc(engine.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return m.Name == "aws-iam-token"
+		}) {
 		t.Errorf("the engine has %v and %v", engine.Env, engine.VolumeMounts)
 	}
 	if labels := slices.Sorted(maps.Keys(pods[0].Labels)); !slices.Contains(labels, "azure.workload.identity/use") {

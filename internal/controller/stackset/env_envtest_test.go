@@ -131,9 +131,9 @@ func newEnv(t *testing.T, changes ...func(*v1alpha1.StackSetSpec)) *env {
 	e.set = &v1alpha1.StackSet{ObjectMeta: metav1.ObjectMeta{Name: "platform"}}
 	e.set.Spec = v1alpha1.StackSetSpec{
 		Repository: &v1alpha1.RepositoryRef{Name: "infra"}, Template: parse(t, template),
-		Generators: []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{Directories: &v1alpha1.StackSetDirectories{
-			Include: []string{"{env}/{name}"},
-		}}}},
+		Generators: []v1alpha1.StackSetGenerator{{StackSetItems: v1alpha1.StackSetItems{
+			Directories: &v1alpha1.StackSetDirectories{Include: []string{"{env}/{name}"}},
+		}}},
 	}
 	for _, change := range changes {
 		change(&e.set.Spec)
@@ -251,7 +251,8 @@ func (e *env) apply(names ...string) {
 		s.Status.InputsDigest = fmt.Sprintf("sha256:%064d", s.Generation)
 		s.Status.AppliedInputsDigest = s.Status.InputsDigest
 		apimeta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: s.Generation,
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Applied",
+			ObservedGeneration: s.Generation,
 		})
 		apiserver.Must(e.T, e.Env.Client.Status().Update(e.Context(), s))
 		e.Seen(s)

@@ -48,22 +48,27 @@ func TestEngineVersionsThatTheCodeRequires(t *testing.T) {
 			Engine{
 				OpenTofu: Version{
 					Pin: Pin{Problem: `version file: "new" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".opentofu-version"},
-				Terraform: Version{Pin: Pin{Problem: "version file: it has more than 4096 bytes, which is the limit: write only the version into it"}, File: ".terraform-version"},
+				Terraform: Version{
+					Pin: Pin{Problem: "version file: it has more than 4096 bytes, which is the limit: write only the " +
+						"version into it"}, File: ".terraform-version"},
 			},
 		},
 		"each engine reads its own files": {
 			repository{
 				"a/b/a.tf": requires(">= 1.5"), "a/b/b.tf.json": `{"terraform": {"required_version": "< 2"}}`,
-				"a/b/c.tofu": requires(">= 1.8"), "a/b/d.tofu.json": `{"terraform": [{"required_version": "< 3"}]}`, "a/b/e.tf": compatible(">= 1.12"),
+				"a/b/c.tofu": requires(">= 1.8"), "a/b/d.tofu.json": `{"terraform": [{"required_version": "< 3"}]}`,
+				"a/b/e.tf": compatible(">= 1.12"),
 			},
-			Engine{OpenTofu: Version{Required: []string{">= 1.8", "< 3", ">= 1.12"}}, Terraform: Version{Required: []string{">= 1.5", "< 2"}}},
+			Engine{OpenTofu: Version{Required: []string{">= 1.8", "< 3", ">= 1.12"}},
+				Terraform: Version{Required: []string{">= 1.5", "< 2"}}},
 		},
 		"OpenTofu does not read a .tf with a .tofu of the same name": {
 			repository{"a/b/a.tf": compatible(">= 1.13") + requires(">= 1.5"), "a/b/a.tofu": compatible(">= 1.12")},
 			Engine{OpenTofu: Version{Required: []string{">= 1.12"}}, Terraform: Version{Required: []string{">= 1.5"}}},
 		},
 		"invalid constraints and those with variables are left to the engine": {
-			repository{"a/b/a.tf": requires("new") + requires("${var.x}") + "terraform { required_version = 1 }\nterraform { required_version = null }\n"},
+			repository{"a/b/a.tf": requires("new") + requires("${var.x}") +
+				"terraform { required_version = 1 }\nterraform { required_version = null }\n"},
 			Engine{},
 		},
 		"constraints of modules and nested folders are ignored": {
@@ -83,13 +88,15 @@ func TestEngineVersionsThatTheCodeRequires(t *testing.T) {
 func TestOpenTofuEnforcesTheConstraintsThatWeReport(t *testing.T) {
 	tofu := program.Path(t, "tofu")
 	for name, files := range map[string]repository{
-		"required_version in .tf":                    {"main.tf": requires("99.0.0")},
-		"required_version in .tf.json":               {"main.tf.json": `{"terraform": {"required_version": "99.0.0"}}`},
-		"required_version in .tofu":                  {"main.tofu": requires("99.0.0")},
-		"required_version in .tofu.json":             {"main.tofu.json": `{"terraform": {"required_version": "99.0.0"}}`},
-		"required_version beside compatible_with":    {"main.tofu": requires("99.0.0") + compatible(">= 1.12.0")},
-		"compatible_with in .tf":                     {"main.tf": compatible(">= 99.0.0")},
-		"compatible_with in .tf.json":                {"main.tf.json": `{"language": {"compatible_with": {"opentofu": ">= 99.0.0"}}}`},
+		"required_version in .tf":      {"main.tf": requires("99.0.0")},
+		"required_version in .tf.json": {"main.tf.json": `{"terraform": {"required_version": "99.0.0"}}`},
+		"required_version in .tofu":    {"main.tofu": requires("99.0.0")},
+		"required_version in .tofu.json": {
+			"main.tofu.json": `{"terraform": {"required_version": "99.0.0"}}`},
+		"required_version beside compatible_with": {"main.tofu": requires("99.0.0") + compatible(">= 1.12.0")},
+		"compatible_with in .tf":                  {"main.tf": compatible(">= 99.0.0")},
+		"compatible_with in .tf.json": {
+			"main.tf.json": `{"language": {"compatible_with": {"opentofu": ">= 99.0.0"}}}`},
 		"compatible_with in .tf that a .tofu covers": {"main.tf": compatible(">= 99.0.0"), "main.tofu": ""},
 	} {
 		t.Run(name, func(t *testing.T) {

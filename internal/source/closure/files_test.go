@@ -48,13 +48,15 @@ func TestEngineVersionsThatCodeOutsideOfARepositoryRequires(t *testing.T) {
 				Pin: Pin{Problem: `version file: "newest" is not a version or a constraint: write one, such as 1.9.2 or ~> 1.8.0`}, File: ".terraform-version"}},
 		},
 		{name: "code that cannot be read", files: map[string]string{"main.tf": "terraform {"}},
-		{name: "a name that leads out of the folder", files: map[string]string{"main.tf": "", "../.terraform-version": "1.2.3"}},
+		{name: "a name that leads out of the folder",
+			files: map[string]string{"main.tf": "", "../.terraform-version": "1.2.3"}},
 		{
 			name:       "Terragrunt's file, and the module in the same folder",
 			terragrunt: true,
 			files: map[string]string{
-				"terragrunt.hcl": "terragrunt_version_constraint = \"~> 1.0\"\nterraform_version_constraint = \">= 1.6\"\n",
-				"main.tf":        requires("< 2"), ".terragrunt-version": "1.1.3",
+				"terragrunt.hcl": "terragrunt_version_constraint = \"~> 1.0\"\nterraform_version_constraint = " +
+					"\">= 1.6\"\n",
+				"main.tf": requires("< 2"), ".terragrunt-version": "1.1.3",
 			},
 			want: Engine{
 				OpenTofu:  Version{Required: []string{">= 1.6"}},

@@ -180,7 +180,8 @@ func TestFirstCauseIsShown(t *testing.T) {
 			end: "may be down (kex_exchange_identification: read: Connection reset by peer)",
 		"fatal: unable to access 'https://git.example.org/x/': Failed to connect to git.example.org port 443 after 1 " +
 			"ms: Couldn't connect to server\n": "port 443 after 1 ms",
-		"fatal: unable to access 'https://git.example.org/x/': SSL certificate problem: certificate has expired\n": "certificate has expired",
+		"fatal: unable to access 'https://git.example.org/x/': SSL certificate problem: certificate has " +
+			"expired\n": "certificate has expired",
 		end: "Could not read from remote repository",
 		"error: RPC failed; curl 18 transfer closed with outstanding read data remaining\nfatal: expected flush " +
 			"after ref listing\n": "curl 18 transfer closed",

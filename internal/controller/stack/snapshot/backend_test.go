@@ -38,14 +38,19 @@ func TestErrorsOfABackend(t *testing.T) {
 			nil,
 			"BackendInvalid spec.backend: config.conn_str is a secret"},
 		"the backend of the code": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
-		"the backend of the code, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",
-			Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil, ""},
-		"the backend of the code, and one with a missing argument": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs"}}, nil,
+		"the backend of the code, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{
+			FromCode: true, Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil, ""},
+		"the backend of the code, and one with a missing argument": {v1alpha1.StackSpec{
+			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs"}}, nil,
 			"BackendInvalid spec.backend: backend gcs needs config.bucket"},
-		"the backend of the code, and one for Terragrunt": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
-			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil,
+		"the backend of the code, and one for Terragrunt": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{
+			Name: v1alpha1.EngineTerragrunt},
+			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",
+				Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil,
 			"BackendInvalid spec.backend: type beside fromCode does not work with Terragrunt"},
-		"no backend, and the state is in one": {v1alpha1.StackSpec{}, elsewhere, "BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
+		"no backend, and the state is in one": {v1alpha1.StackSpec{}, elsewhere,
+			"BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and " +
+				"spec.backend is gone"},
 	} {
 		got := ""
 		stack := &v1alpha1.Stack{Spec: test.spec}
@@ -61,7 +66,8 @@ func TestErrorsOfABackend(t *testing.T) {
 		}
 	}
 	refs := references(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{
-		Backend: &v1alpha1.Backend{Type: "s3", ConfigFrom: []v1alpha1.BackendConfig{{Secret: v1alpha1.ObjectRef{Name: "keys"}}}},
+		Backend: &v1alpha1.Backend{Type: "s3",
+			ConfigFrom: []v1alpha1.BackendConfig{{Secret: v1alpha1.ObjectRef{Name: "keys"}}}},
 	}})
 	if len(refs) != 1 || refs[0] != (Reference{Kind: "Secret", Name: "keys", Why: "spec.backend.configFrom[0]"}) {
 		t.Errorf("%+v", refs)

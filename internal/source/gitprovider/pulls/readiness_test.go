@@ -81,8 +81,10 @@ func TestReadinessOfGitHub(t *testing.T) {
 			tt.pull += `,"headRefOid":"c0ffee"`
 		}
 		server := answers(t, map[string]string{"/api/graphql": `{"data":{"repository":{"pullRequest":{"state":"OPEN","baseRef":{"target":{"oid":"ba5e"}},` +
-			`"commits":{"nodes":[{"commit":{"oid":"c0ffee","statusCheckRollup":{"contexts":{"nodes":[` + tt.checks + `]}}}}]},` + tt.pull + `}}}}`})
-		client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+			`"commits":{"nodes":[{"commit":{"oid":"c0ffee","statusCheckRollup":{"contexts":{"nodes":[` + tt.checks +
+			`]}}}}]},` + tt.pull + `}}}}`})
+		client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,39 +101,49 @@ func TestReadinessOfGitHubWithoutStatuses(t *testing.T) {
 			_, _ = w.Write([]byte(`{"data":null,"errors":[{"type":"FORBIDDEN","message":"Resource not accessible"}]}`))
 			return
 		}
-		_, _ = w.Write([]byte(`{"data":{"repository":{"pullRequest":{"state":"OPEN","headRefOid":"c0ffee","mergeStateStatus":"BLOCKED"}}}}`))
+		_, _ = w.Write([]byte(
+			`{"data":{"repository":{"pullRequest":{"state":"OPEN","headRefOid":"c0ffee","mergeStateStatus":"BLOCKED"}}}}`))
 	}))
 	t.Cleanup(server.Close)
-	client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+	client, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+		Web: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, err := client.Readiness(t.Context(), merge12, ownContext)
-	v.expect(t, "a token without the permission", "c0ffee  Open Blocked Sufficient a rule of the branch prevents it", err)
+	v.expect(t, "a token without the permission", "c0ffee  Open Blocked Sufficient a rule of the branch prevents it",
+		err)
 }
 
 func TestReadinessOfGitLab(t *testing.T) {
 	for name, tt := range map[string]struct{ merge, left, want string }{
-		"it would be merged":     {`"detailed_merge_status":"mergeable"`, "0", "c0ffee ba5e Open Allowed Sufficient"},
-		"not decided":            {`"detailed_merge_status":"checking"`, "0", "c0ffee ba5e Open Unknown Sufficient"},
-		"an older server":        {`"merge_status":"can_be_merged"`, "0", "c0ffee ba5e Open Unknown Sufficient"},
-		"approvals are read":     {`"detailed_merge_status":"approvals_syncing"`, "0", "c0ffee ba5e Open Unknown"},
-		"a pipeline":             {`"detailed_merge_status":"ci_must_pass"`, "0", "c0ffee ba5e Open Blocked Sufficient ci must pass"},
+		"it would be merged": {`"detailed_merge_status":"mergeable"`, "0", "c0ffee ba5e Open Allowed Sufficient"},
+		"not decided":        {`"detailed_merge_status":"checking"`, "0", "c0ffee ba5e Open Unknown Sufficient"},
+		"an older server":    {`"merge_status":"can_be_merged"`, "0", "c0ffee ba5e Open Unknown Sufficient"},
+		"approvals are read": {`"detailed_merge_status":"approvals_syncing"`, "0", "c0ffee ba5e Open Unknown"},
+		"a pipeline": {`"detailed_merge_status":"ci_must_pass"`, "0",
+			"c0ffee ba5e Open Blocked Sufficient ci must pass"},
 		"an approval is missing": {`"detailed_merge_status":"mergeable"`, "1", "c0ffee ba5e Open Allowed Required"},
-		"it is not approved":     {`"detailed_merge_status":"not_approved"`, "0", "c0ffee ba5e Open Blocked Required not approved"},
-		"changes are requested":  {`"detailed_merge_status":"requested_changes"`, "0", "c0ffee ba5e Open Blocked ChangesRequested requested changes"},
-		"a draft":                {`"draft":true,"detailed_merge_status":"draft_status"`, "0", "c0ffee ba5e Open Blocked Sufficient draft draft status"},
-		"it has another base":    {`"target_branch":"release","detailed_merge_status":"mergeable"`, "0", "c0ffee  Open Allowed Sufficient"},
+		"it is not approved": {`"detailed_merge_status":"not_approved"`, "0",
+			"c0ffee ba5e Open Blocked Required not approved"},
+		"changes are requested": {`"detailed_merge_status":"requested_changes"`, "0",
+			"c0ffee ba5e Open Blocked ChangesRequested requested changes"},
+		"a draft": {`"draft":true,"detailed_merge_status":"draft_status"`, "0",
+			"c0ffee ba5e Open Blocked Sufficient draft draft status"},
+		"it has another base": {`"target_branch":"release","detailed_merge_status":"mergeable"`, "0",
+			"c0ffee  Open Allowed Sufficient"},
 	} {
 		if !strings.Contains(tt.merge, "target_branch") {
 			tt.merge += `,"target_branch":"main"`
 		}
 		const one = "/api/v4/projects/acme/infra/merge_requests/12"
 		server := answers(t, map[string]string{
-			one: `{"iid":12,"state":"opened","sha":"c0ffee",` + tt.merge + `}`, one + "/approvals": `{"approvals_left":` + tt.left + `}`,
+			one:                `{"iid":12,"state":"opened","sha":"c0ffee",` + tt.merge + `}`,
+			one + "/approvals": `{"approvals_left":` + tt.left + `}`,
 			"/api/v4/projects/acme/infra/repository/branches/main": `{"commit":{"id":"ba5e"}}`,
 		})
-		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t", Web: server.Client()})
+		client, err := NewGitLab(GitLabOptions{URL: server.URL, Project: "acme/infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,24 +160,39 @@ func TestReadinessOfGitea(t *testing.T) {
 	const ok, checks = `"mergeable":true`, `,"enable_status_check":true,"status_check_contexts":`
 	all := status("test/unit", "success") + "," + status("lint", "failure") + "," + status("cairn/apply", "pending")
 	for name, tt := range map[string]struct{ pull, rules, reviews, statuses, want string }{
-		"it would be merged":          {ok, ``, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
-		"a conflict, or not checked":  {`"mergeable":false`, ``, ``, all, "c0ffee ba5e Open Unknown Sufficient"},
-		"a draft":                     {`"mergeable":false,"draft":true`, ``, ``, all, "c0ffee ba5e Open Unknown Sufficient draft"},
-		"an approval is missing":      {ok, `,"required_approvals":1`, ``, all, "c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
-		"it is approved":              {ok, `,"required_approvals":1`, review(1, "bob", "APPROVED", ""), all, "c0ffee ba5e Open Allowed Sufficient"},
-		"two by one user":             {ok, `,"required_approvals":2`, review(1, "bob", "APPROVED", "") + "," + review(2, "bob", "APPROVED", ""), all, "c0ffee ba5e Open Blocked Required the branch requires 2 approvals"},
-		"one that does not count":     {ok, `,"required_approvals":1`, review(1, "bob", "APPROVED", `,"official":false`), all, "c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
-		"a stale one":                 {ok, `,"required_approvals":1`, review(1, "bob", "APPROVED", `,"stale":true`), all, "c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
-		"changes are requested":       {ok, ``, review(1, "bob", "APPROVED", "") + "," + review(2, "bob", "REQUEST_CHANGES", ""), all, "c0ffee ba5e Open Blocked ChangesRequested a review requests changes"},
-		"and dismissed":               {ok, ``, review(2, "bob", "REQUEST_CHANGES", `,"dismissed":true`), all, "c0ffee ba5e Open Allowed Sufficient"},
-		"a required status":           {ok, checks + `["test/*"]`, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
-		"one that failed":             {ok, checks + `["test/*","lint"]`, ``, all, "c0ffee ba5e Open Blocked Sufficient the required status lint is no success"},
-		"one that is missing":         {ok, checks + `["build"]`, ``, all, "c0ffee ba5e Open Blocked Sufficient the required status build is missing"},
-		"its own, atlantis #2436":     {ok, checks + `["cairn/apply","test/unit"]`, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
-		"its own before it is sent":   {ok, checks + `["cairn/apply"]`, ``, "", "c0ffee ba5e Open Allowed Sufficient"},
-		"its own by a pattern":        {ok, checks + `["cairn*"]`, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
-		"a pattern that is not known": {ok, checks + `["test/{unit,e2e}"]`, ``, all, "c0ffee ba5e Open Blocked Sufficient the required status test/{unit,e2e} is missing"},
-		"all statuses":                {ok, checks + `[]`, ``, all, "c0ffee ba5e Open Blocked Sufficient the required status lint is no success"},
+		"it would be merged":         {ok, ``, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
+		"a conflict, or not checked": {`"mergeable":false`, ``, ``, all, "c0ffee ba5e Open Unknown Sufficient"},
+		"a draft": {`"mergeable":false,"draft":true`, ``, ``, all,
+			"c0ffee ba5e Open Unknown Sufficient draft"},
+		"an approval is missing": {ok, `,"required_approvals":1`, ``, all,
+			"c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
+		"it is approved": {ok, `,"required_approvals":1`, review(1, "bob", "APPROVED", ""), all,
+			"c0ffee ba5e Open Allowed Sufficient"},
+		"two by one user": {ok, `,"required_approvals":2`, review(1, "bob", "APPROVED", "") + "," +
+			review(2, "bob", "APPROVED", ""), all, "c0ffee ba5e Open Blocked Required the branch requires 2 approvals"},
+		"one that does not count": {ok, `,"required_approvals":1`,
+			review(1, "bob", "APPROVED", `,"official":false`), all,
+			"c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
+		"a stale one": {ok, `,"required_approvals":1`, review(1, "bob", "APPROVED", `,"stale":true`),
+			all, "c0ffee ba5e Open Blocked Required the branch requires 1 approvals"},
+		"changes are requested": {ok, ``, review(1, "bob", "APPROVED", "") + "," +
+			review(2, "bob", "REQUEST_CHANGES", ""), all,
+			"c0ffee ba5e Open Blocked ChangesRequested a review requests changes"},
+		"and dismissed": {ok, ``, review(2, "bob", "REQUEST_CHANGES", `,"dismissed":true`), all,
+			"c0ffee ba5e Open Allowed Sufficient"},
+		"a required status": {ok, checks + `["test/*"]`, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
+		"one that failed": {ok, checks + `["test/*","lint"]`, ``, all,
+			"c0ffee ba5e Open Blocked Sufficient the required status lint is no success"},
+		"one that is missing": {ok, checks + `["build"]`, ``, all,
+			"c0ffee ba5e Open Blocked Sufficient the required status build is missing"},
+		"its own, atlantis #2436": {ok, checks + `["cairn/apply","test/unit"]`, ``, all,
+			"c0ffee ba5e Open Allowed Sufficient"},
+		"its own before it is sent": {ok, checks + `["cairn/apply"]`, ``, "", "c0ffee ba5e Open Allowed Sufficient"},
+		"its own by a pattern":      {ok, checks + `["cairn*"]`, ``, all, "c0ffee ba5e Open Allowed Sufficient"},
+		"a pattern that is not known": {ok, checks + `["test/{unit,e2e}"]`, ``, all,
+			"c0ffee ba5e Open Blocked Sufficient the required status test/{unit,e2e} is missing"},
+		"all statuses": {ok, checks + `[]`, ``, all,
+			"c0ffee ba5e Open Blocked Sufficient the required status lint is no success"},
 		"all statuses, of which none": {ok, checks + `[]`, ``, "", "c0ffee ba5e Open Allowed Sufficient"},
 	} {
 		const one = "/api/v1/repos/acme/infra"
@@ -186,7 +213,8 @@ func TestReadinessOfGitea(t *testing.T) {
 			w.Header().Set("X-Total-Count", fmt.Sprint(strings.Count(body, `"id"`)))
 			_, _ = w.Write([]byte(body))
 		}))
-		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		v, err := client.Readiness(t.Context(), merge12, ownContext)
 		v.expect(t, name, tt.want, err)
 		server.Close()
@@ -196,19 +224,24 @@ func TestReadinessOfGitea(t *testing.T) {
 func TestReadinessOfBitbucketCloud(t *testing.T) {
 	build := func(name, state string) string { return fmt.Sprintf(`{"key":"k","name":%q,"state":%q}`, name, state) }
 	for name, tt := range map[string]struct{ builds, participants, want string }{
-		"without builds":        {"", "", "c0ffee01 ba5e Open Allowed Sufficient"},
-		"each is a success":     {build("test", "SUCCESSFUL"), `{"state":"approved"}`, "c0ffee01 ba5e Open Allowed Sufficient"},
-		"one is in progress":    {build("test", "INPROGRESS"), "", "c0ffee01 ba5e Open Blocked Sufficient the build test is no success"},
-		"its own":               {build("cairn/apply", "INPROGRESS"), "", "c0ffee01 ba5e Open Allowed Sufficient"},
-		"changes are requested": {"", `{"state":"approved"},{"state":"changes_requested"}`, "c0ffee01 ba5e Open Allowed ChangesRequested"},
+		"without builds": {"", "", "c0ffee01 ba5e Open Allowed Sufficient"},
+		"each is a success": {build("test", "SUCCESSFUL"), `{"state":"approved"}`,
+			"c0ffee01 ba5e Open Allowed Sufficient"},
+		"one is in progress": {build("test", "INPROGRESS"), "",
+			"c0ffee01 ba5e Open Blocked Sufficient the build test is no success"},
+		"its own": {build("cairn/apply", "INPROGRESS"), "", "c0ffee01 ba5e Open Allowed Sufficient"},
+		"changes are requested": {"", `{"state":"approved"},{"state":"changes_requested"}`,
+			"c0ffee01 ba5e Open Allowed ChangesRequested"},
 	} {
 		const one = "/repositories/acme/infra"
 		server := answers(t, map[string]string{
 			one + "/pullrequests/12":         `{"state":"OPEN","source":{"commit":{"hash":"c0ffee"}},"destination":{"branch":{"name":"main"}},"participants":[` + tt.participants + `]}`,
-			one + "/pullrequests/12/commits": `{"values":[{"hash":"c0ffee01"}]}`, one + "/refs/branches/main": `{"target":{"hash":"ba5e"}}`,
-			one + "/commit/c0ffee/statuses": `{"values":[` + tt.builds + `]}`,
+			one + "/pullrequests/12/commits": `{"values":[{"hash":"c0ffee01"}]}`,
+			one + "/refs/branches/main":      `{"target":{"hash":"ba5e"}}`,
+			one + "/commit/c0ffee/statuses":  `{"values":[` + tt.builds + `]}`,
 		})
-		client := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		v, err := client.Readiness(t.Context(), merge12, ownContext)
 		v.expect(t, name, tt.want, err)
 	}
@@ -216,18 +249,24 @@ func TestReadinessOfBitbucketCloud(t *testing.T) {
 
 func TestReadinessOfBitbucketDataCenter(t *testing.T) {
 	for name, tt := range map[string]struct{ merge, reviewers, want string }{
-		"it would be merged":    {`"canMerge":true,"conflicted":false,"vetoes":[]`, `{"status":"APPROVED"}`, "c0ffee ba5e Open Allowed Sufficient"},
-		"a conflict":            {`"canMerge":false,"conflicted":true`, "", "c0ffee ba5e Open Blocked Sufficient the head conflicts with the base"},
-		"a veto":                {`"canMerge":false,"vetoes":[{"summaryMessage":"Requires\napprovals"}]`, "", "c0ffee ba5e Open Blocked Sufficient Requires approvals"},
-		"without a reason":      {`"canMerge":false`, "", "c0ffee ba5e Open Unknown Sufficient"},
-		"changes are requested": {`"canMerge":true`, `{"status":"NEEDS_WORK"}`, "c0ffee ba5e Open Allowed ChangesRequested"},
+		"it would be merged": {`"canMerge":true,"conflicted":false,"vetoes":[]`, `{"status":"APPROVED"}`,
+			"c0ffee ba5e Open Allowed Sufficient"},
+		"a conflict": {`"canMerge":false,"conflicted":true`, "",
+			"c0ffee ba5e Open Blocked Sufficient the head conflicts with the base"},
+		"a veto": {`"canMerge":false,"vetoes":[{"summaryMessage":"Requires\napprovals"}]`, "",
+			"c0ffee ba5e Open Blocked Sufficient Requires approvals"},
+		"without a reason": {`"canMerge":false`, "", "c0ffee ba5e Open Unknown Sufficient"},
+		"changes are requested": {`"canMerge":true`, `{"status":"NEEDS_WORK"}`,
+			"c0ffee ba5e Open Allowed ChangesRequested"},
 	} {
 		const one = "/rest/api/1.0/projects/ACME/repos/infra/pull-requests/12"
 		server := answers(t, map[string]string{
-			one + "/merge": `{` + tt.merge + `}`, one: `{"state":"OPEN","fromRef":{"latestCommit":"c0ffee"},"toRef":{"displayId":"main","latestCommit":"ba5e"},` +
+			one + "/merge": `{` + tt.merge + `}`,
+			one: `{"state":"OPEN","fromRef":{"latestCommit":"c0ffee"},"toRef":{"displayId":"main","latestCommit":"ba5e"},` +
 				`"reviewers":[` + tt.reviewers + `]}`,
 		})
-		client := NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra", Token: "t", Web: server.Client()})
+		client := NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra",
+			Token: "t", Web: server.Client()})
 		v, err := client.Readiness(t.Context(), merge12, ownContext)
 		v.expect(t, name, tt.want, err)
 	}
@@ -244,7 +283,8 @@ func TestReadinesssThatCannotBeRead(t *testing.T) {
 	} {
 		server := httptest.NewServer(answer)
 		t.Cleanup(server.Close)
-		hub, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()})
+		hub, err := NewGitHub(GitHubOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+			Web: server.Client()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,9 +294,12 @@ func TestReadinesssThatCannotBeRead(t *testing.T) {
 		}
 		for of, client := range map[string]Client{
 			"GitHub": hub, "GitLab": lab,
-			"Gitea":                 NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t", Web: server.Client()}),
-			"Bitbucket Cloud":       NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme", Name: "infra", Token: "t", Web: server.Client()}),
-			"Bitbucket Data Center": NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME", Name: "infra", Token: "t", Web: server.Client()}),
+			"Gitea": NewGitea(GiteaOptions{URL: server.URL, Owner: "acme", Name: "infra", Token: "t",
+				Web: server.Client()}),
+			"Bitbucket Cloud": NewBitbucketCloud(BitbucketCloudOptions{URL: server.URL, Workspace: "acme",
+				Name: "infra", Token: "t", Web: server.Client()}),
+			"Bitbucket Data Center": NewBitbucketDataCenter(BitbucketDataCenterOptions{URL: server.URL, Project: "ACME",
+				Name: "infra", Token: "t", Web: server.Client()}),
 		} {
 			if v, err := client.Readiness(t.Context(), merge12, ownContext); err == nil && v.Head != "" {
 				t.Errorf("%s, %s: %s", of, name, v.text())
