@@ -119,13 +119,14 @@ func noNext(p *v1alpha1.Pipeline, stage string) error {
 	status := p.Stage(stage)
 	switch {
 	case position < 0:
-		return fmt.Errorf("Pipeline %s has no stage %q, but %s", p.Name, stage, strings.Join(names, ", "))
+		return fmt.Errorf("no stage of Pipeline %s is called %q: it has %s", p.Name, stage, strings.Join(names, ", "))
 	case status != nil && status.Release != "":
 		return fmt.Errorf("stage %s of Pipeline %s has release %.12s, and can get no newer one; --release promotes "+
 			"an earlier one",
 			stage, p.Name, status.Release)
 	case position == 0:
-		return fmt.Errorf("Pipeline %s has no release yet: `kubectl describe pipeline %s` shows why", p.Name, p.Name)
+		return fmt.Errorf("no release of Pipeline %s exists yet: `kubectl describe pipeline %s` shows why", p.Name,
+			p.Name)
 	}
 	return fmt.Errorf("stage %s of Pipeline %s can get no release: stage %s has completed none", stage, p.Name,
 		names[position-1])

@@ -21,10 +21,10 @@ func TestReleaseOfAStage(t *testing.T) {
 	}
 	for _, c := range []struct{ stage, prefix, want, problem string }{
 		{"production", "", "abc1", ""},
-		{"new", "", "", "Pipeline shop has no release yet"},
+		{"new", "", "", "no release of Pipeline shop exists yet"},
 		{"dev", "", "", "stage dev of Pipeline shop has release abc1, and can get no newer one"},
 		{"canary", "", "", "stage canary of Pipeline shop can get no release: stage staging has completed none"},
-		{"qa", "", "", `Pipeline shop has no stage "qa", but new, dev, staging, canary, production`},
+		{"qa", "", "", `no stage of Pipeline shop is called "qa": it has new, dev, staging, canary, production`},
 		{"staging", "abd", "abd2", ""},
 		{"staging", "ab", "", "2 releases of Pipeline"},
 		{"staging", "x", "", "begins with \"x\""},
