@@ -114,18 +114,20 @@ func (w Snapshot) mergeMessage(next *v1alpha1.PullRequestStatus) (all []message)
 	if m == nil || m.State != v1alpha1.AutomaticMergeMerging || next.Phase != v1alpha1.PullRequestPlanned {
 		return nil
 	}
-	of := pulls.Merge{Number: int(w.PullRequest.Spec.Number), Head: m.Head, Base: w.PullRequest.Spec.Base}
 	return []message{{
 		Key: mergeRequestKey, Digest: m.Head, Receiver: w.receiver(),
-		Content: content{merge: &of, method: pulls.Method(m.Method)},
+		Content: content{merge: &mergeRequest{head: m.Head, method: m.Method}},
 	}}
 }
 
 // sendMerge requests the merge. It returns an error only if there is no answer, so that it is requested again.
-func (r *Reconciler) sendMerge(ctx context.Context, provider Provider, c content, got *received) error {
-	err := pulls.MergeHead(ctx, provider, *c.merge, c.method)
-	switch kind := pulls.KindOf(err); {
-	case err != nil && (kind == "" || kind == pulls.Unavailable || kind == pulls.RateLimited):
+func (r *Reconciler) sendMerge(
+	ctx context.Context, pull *v1alpha1.PullRequest, provider Provider, m mergeRequest, got *received,
+) error {
+	of := pulls.Merge{Number: int(pull.Spec.Number), Head: m.head, Base: pull.Spec.Base}
+	err := pulls.MergeHead(ctx, provider, of, pulls.Method(m.method))
+	kind := pulls.KindOf(err)
+	if err != nil && (kind == "" || kind == pulls.Unavailable || kind == pulls.RateLimited) {
 		return err
 	}
 	got.merge = &mergeAnswer{rejection: err, at: now(r.Clock)}

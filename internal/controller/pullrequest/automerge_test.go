@@ -128,8 +128,8 @@ func TestAppliedPullRequestIsMerged(t *testing.T) {
 				}
 				return
 			}
-			want := pulls.Merge{Number: 12, Head: headOne, Base: "main"}
-			if len(sent) != 1 || *sent[0].merge != want || sent[0].method != pulls.MethodSquash {
+			want := mergeRequest{head: headOne, method: v1alpha1.MergeMethodSquash}
+			if len(sent) != 1 || *sent[0].merge != want {
 				t.Errorf("sent %+v: %+v", sent, d.Status.AutomaticMerge)
 			}
 		})
@@ -180,7 +180,8 @@ func TestAnswerToAMerge(t *testing.T) {
 			send := r.sender(w.PullRequest, provider, &answer)
 			request := d.Messages.Send[len(d.Messages.Send)-1]
 			_, err := send(t.Context(), request, outbox.Record{})
-			if (err != nil) != (tt.state == v1alpha1.AutomaticMergeMerging) || len(got) != 1 {
+			if (err != nil) != (tt.state == v1alpha1.AutomaticMergeMerging) || len(got) != 1 ||
+				got[0] != (pulls.Merge{Number: 12, Head: headOne, Base: "main"}) {
 				t.Fatalf("%v, sent %v", err, got)
 			}
 			w.PullRequest.Status = acknowledge(d.Status, acts{}, outbox.Sent{Ledger: d.Messages.Ledger})

@@ -16,7 +16,6 @@ import (
 	"cairn.dev/cairn/internal/controller/inputs"
 	"cairn.dev/cairn/internal/controller/pullrequest/comment"
 	"cairn.dev/cairn/internal/lifecycle/runinfo"
-	"cairn.dev/cairn/internal/source/gitprovider/pulls"
 )
 
 const (
@@ -29,8 +28,7 @@ const (
 // content is what a message to the Git provider has: a comment, a status of a commit, a reaction to a comment, or a
 // merge by a method.
 type content struct {
-	merge    *pulls.Merge
-	method   pulls.Method
+	merge    *mergeRequest
 	comment  *comment.PullRequest
 	commit   string
 	status   *comment.Status
@@ -38,6 +36,12 @@ type content struct {
 }
 
 // message is a message to the Git provider.
+// mergeRequest is a request to merge one commit of the head by a method.
+type mergeRequest struct {
+	head   string
+	method v1alpha1.MergeMethod
+}
+
 type message = outbox.Message[content]
 
 // Keys of messages. Those of statuses of the head begin with statusPrefix. applyKey is that of the status of the merge

@@ -42,7 +42,7 @@ func (r *Reconciler) sender(pull *v1alpha1.PullRequest, provider Provider, got *
 	return func(ctx context.Context, m message, known outbox.Record) (response outbox.Response, err error) {
 		switch c := m.Content; {
 		case c.merge != nil:
-			err = r.sendMerge(ctx, provider, c, got)
+			err = r.sendMerge(ctx, pull, provider, *c.merge, got)
 		case c.reaction != nil:
 			err = provider.React(ctx, int(pull.Spec.Number), c.reaction.comment, c.reaction.reaction)
 		case c.status != nil:
