@@ -441,7 +441,7 @@ func TestRegisteredKindIsShown(t *testing.T) {
 	}))
 	d.want(0, "settings   1      ", "", "get", "cm")
 	d.want(0, "kind: ConfigMap", "", "get", "configmap/settings", "-o", "yaml")
-	d.want(1, "there is no configmap other", "", "get", "configmaps", "other")
+	d.want(1, "there is no ConfigMap other", "", "get", "configmaps", "other")
 	d.want(0, "\nconfigmaps\nresources\n", "", "__complete", "get", "")
 	d.want(0, "settings\n", "", "__complete", "get", "configmaps", "")
 	d.want(0, "driftpauses|pipelines|configmaps|resources]", "", "get", "--help")

@@ -116,14 +116,14 @@ func TestReportedPlanMatchesThePlanFile(t *testing.T) {
 	r.expect(409, "another document of this plan", "PUT", "/v1/plan/"+digest+"/document", document(marked))
 
 	report := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: digest, Changes: true, Import: 1,
-		Fingerprint: "reported",
-		Resources:   []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
+		Fingerprint: "reported", Shape: "reported",
+		Resources: []runnerapi.ResourceChange{{Address: "terraform_data.b", Action: "import"}}}}}
 	must(t, r.client().Report(t.Context(), report))
 	reported := (<-e.fakes.reports).Done.Plan
-	if len(reported.Fingerprint) != 32 {
-		t.Errorf("the fingerprint is %q", reported.Fingerprint)
+	if len(reported.Fingerprint) != 32 || len(reported.Shape) != 32 || reported.Shape == reported.Fingerprint {
+		t.Errorf("the fingerprint is %q, and the shape %q", reported.Fingerprint, reported.Shape)
 	}
-	reported.Fingerprint = ""
+	reported.Fingerprint, reported.Shape = "", ""
 	if diff := cmp.Diff(&runnerapi.Plan{Digest: digest, Changes: true, Add: 1,
 		Resources: []runnerapi.ResourceChange{{Address: "terraform_data.a", Action: "create"}}}, reported); diff != "" {
 		t.Error(diff)
