@@ -17,7 +17,7 @@ import (
 const (
 	mostReads      = 13
 	mostWrites     = 13
-	mostRunBytes   = 3250
+	mostRunBytes   = 3300
 	mostStateBytes = 1750
 )
 
